@@ -1,6 +1,6 @@
 #pragma once
-/// What remains of a job whose agent is killed: the guard writes the report and the last event in its place. The agent
-/// leaves the facts for them in a memory file, of which the guard keeps the descriptor only, for it must stay small.
+/// The last record of a job whose agent is killed: the guard writes the report and the last event in its place. The
+/// agent keeps the facts for them in a memory file; the guard has only the descriptor, to stay small.
 
 #include <chrono>
 #include <string>

@@ -92,7 +92,7 @@ void GroupShell::fail(int local_rank, const Verdict& verdict) {
     });
 }
 
-/// A failure whose kind decides already needs no message.
+/// Only an exit that may follow from a lost peer needs its message.
 bool GroupShell::message_matters(const Worker& worker) const {
     const bool may_have_lost_peer = worker.code == CLD_EXITED || worker.status == SIGABRT;
     return may_have_lost_peer && !worker.verdict && !worker.hung && !worker.asked_to_stop &&

@@ -58,7 +58,7 @@ void WorkerGroup::release_ready(Time now) {
     move_on(now);
 }
 
-/// A request to stop explains the exits that may be its consequences. The others are failures.
+/// A request to stop explains the exits that may be its consequences. Other held exits are failures.
 void WorkerGroup::release_for_stop(Time now) {
     request_until_.reset();
     while (!held_.empty()) {

@@ -101,8 +101,8 @@ public:
     /// For the live view of a terminal; without effect on other consoles.
     void show(const JobProgress& progress);
 
-    /// Once the workers are stopped: calls `done` when a terminal can belong to the shell, as nothing more appears on
-    /// it and nothing of the live view is left that does not scroll. Not after resume().
+    /// Once the workers are stopped: calls `done` when a terminal can belong to the shell: no output follows, and the
+    /// parts of the live view that do not scroll are erased. Not after resume().
     void suspend(std::function<void()> done);
     /// Shows what came since suspend(), and the view, unless the terminal belongs to the shell now, or to another job.
     void resume(bool is_in_background);

@@ -120,7 +120,7 @@ private:
         return {};
     }
 
-    /// With several programs an option's spelling does not show whose it is.
+    /// With several programs an option's spelling does not show the program.
     Error too_many(const std::string& programs, std::int64_t workers, std::int64_t slots) const {
         const std::string whose = contexts_.size() == 1 ? spelling_("nproc-per-node") : "-n of " + programs;
         return {fmt::format("{}: {} for {}, expected no more workers than slots", whose, amount(workers, "worker"),
@@ -191,7 +191,7 @@ private:
     Counts budget_;  ///< workers of totals that each host still takes
 };
 
-/// The first hosts up to --nnodes; the others are spares.
+/// The first hosts up to --nnodes; the other hosts are spares.
 struct Division {
     std::vector<SelectedHost> hosts, others;
 };

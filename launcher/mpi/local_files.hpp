@@ -2,8 +2,8 @@
 /// Opens files only where no server can keep the caller waiting.
 ///
 /// A look-up in a folder of an unresponsive file system may wait for ever, and holds the folder's lock while it waits,
-/// so that the workers' own look-ups cannot even be killed. The kernel can be asked to look a path up without leaving a
-/// file system (openat2(2), RESOLVE_NO_XDEV), whatever links lie on the way.
+/// so that the workers' own look-ups cannot even be killed. The kernel can look a path up without leaving a file system
+/// (openat2(2), RESOLVE_NO_XDEV), also where links lead to others.
 
 #include <optional>
 #include <string>

@@ -13,8 +13,8 @@ struct PythonInstallation {
     std::vector<std::string> libraries;  ///< folders "lib" of its prefixes, but for /usr
 };
 
-/// A virtual environment has its own folders; those of the user and of its base only where it says so. Empty for an
-/// interpreter that is not named "python3.N". `home`: HOME.
+/// A virtual environment has its own folders; those of the user and of its base only where its pyvenv.cfg adds them.
+/// Empty for an interpreter that is not named "python3.N". `home`: HOME.
 [[nodiscard]] PythonInstallation installation_of(const std::string& interpreter, const std::string& home,
                                                  const OpenFile& open);
 

@@ -137,7 +137,7 @@ void FrontDoor::on_hello(std::uint64_t number, FrameKind kind, std::string_view 
     handlers_.agent(*hello, std::move(stranger.socket));
 }
 
-/// The connection is the caller's, who closes it unless it is an agent's.
+/// The caller owns the connection, and closes it unless it is an agent's.
 FrontDoor::Stranger FrontDoor::take(std::uint64_t number) {
     Stranger stranger = std::move(strangers_.extract(number).mapped());
     stranger.readable = {};

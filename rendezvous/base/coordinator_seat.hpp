@@ -18,8 +18,8 @@ struct CoordinatorPage {
         false};                  ///< on SIGTERM the process releases its claim, so that another node takes over
     std::atomic<int> status{0};  ///< exit status of the verdict
     std::atomic<bool> no_more_hosts{false};  ///< all hosts of a front end have joined or failed
-    /// When the latest renewal of the claim was asked for, in ticks of base::Clock; 0: none has succeeded. A successor
-    /// must not claim again what has been lost for long.
+    /// Time of the request of the latest renewal of the claim, in ticks of base::Clock; 0: none has succeeded. A
+    /// successor must not claim again if the claim has been lost for long.
     std::atomic<std::int64_t> claim_asked{0};
     /// Exit status of a process that has no work left; -1: none yet. Its exit may last as long as a call on an
     /// unresponsive disk does.

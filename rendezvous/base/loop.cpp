@@ -20,7 +20,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// Measures turns where asked to: two looks at the clock a turn cost some 50 ns.
+/// Measures turns for an observer only: two readings of the clock per turn cost some 50 ns.
 class Turns {
 public:
     void measure() { is_measured_ = true; }

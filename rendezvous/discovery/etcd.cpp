@@ -110,7 +110,7 @@ Result<DiscoveryResult> EtcdDiscovery::own_address() const {
     return found;
 }
 
-/// A node that has not joined yet asks again, until its time is over.
+/// A node that has not joined yet repeats find(), until its time-out.
 Result<DiscoveryResult> EtcdDiscovery::unanswered(const Error& error) const {
     if (known_epoch_ > 0 || request_.only_look)
         return Error{request_.option + ": " + error.text, exit_status::kRendezvousTimeout};

@@ -108,7 +108,7 @@ void FolderClaim::remove() {
     if (base::text_of(held_.path) == held_.content) unlink(held_.path.c_str());
 }
 
-/// The claim is free when its time says so, after its content.
+/// The file's time marks the claim as free: sets the time after the content.
 void FolderClaim::release(const std::string& snapshot) {
     const base::UniqueFd file(open(held_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!file || base::text_of(held_.path) != held_.content) return;

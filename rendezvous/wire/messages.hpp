@@ -69,14 +69,14 @@ struct RunningRound {
     bool operator==(const RunningRound&) const = default;
 };
 
-/// Follows Hello.
-/// Inside TLS a guard says good-bye for its dead agent with one of two secrets of this connection, which follows the
-/// last sealed bytes: only their SHA-256 is known to the coordinator before. Empty: the connection is plain.
+/// Inside TLS a guard sends a good-bye for its dead agent: one of two secrets of this connection, behind the last
+/// sealed bytes. Before, the coordinator has only their SHA-256. Empty: the connection is plain.
 struct GoodbyeHashes {
     std::string gone, returns;  ///< as Gone::returns
     bool operator==(const GoodbyeHashes&) const = default;
 };
 
+/// Follows Hello.
 struct Join {
     Stamp stamp;
     NodeRecord record;

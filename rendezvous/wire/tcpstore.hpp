@@ -57,7 +57,7 @@ inline constexpr std::size_t kMaxKeys = 128 << 10;      ///< in one message
 /// COMPARE_SET of two of the largest values; longer lists must be sent in parts.
 inline constexpr std::size_t kMaxMessageBytes = 2 * kMaxValueBytes + kMaxKeyBytes + 25;
 
-/// One request. The message determines which members are set; the others are empty. The views own nothing.
+/// One request. The message determines which members are set; other members are empty. The views own nothing.
 struct Request {
     StoreOperation operation = StoreOperation::ping;
     std::uint8_t number = 0;   ///< of an extension
@@ -83,7 +83,7 @@ public:
         refused,  ///< not the protocol, or over a limit: close this connection; there is no next request
     };
 
-    /// Which numbers are accepted; others are refused before their fields are read.
+    /// The accepted numbers; a request with another number is refused before its fields are read.
     enum class Takes : std::uint8_t {
         requests,    ///< of the store
         extensions,  ///< from 0x40 up, behind the newest handshake

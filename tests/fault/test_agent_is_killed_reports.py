@@ -1,4 +1,4 @@
-"""SIGKILL of the agent: the guard writes the report and the last event, and says what was killed."""
+"""SIGKILL of the agent: the guard writes the report and the last event, and names the killed process."""
 
 import json
 import os

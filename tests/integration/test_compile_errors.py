@@ -1,4 +1,4 @@
-"""Mistakes in calls of the library are one compile error each, which says what to write instead."""
+"""Mistakes in calls of the library are one compile error each, which names what to write instead."""
 # ctest: timeout 300
 
 import os

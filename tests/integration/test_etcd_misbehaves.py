@@ -1,4 +1,4 @@
-"""An etcd with slow, lost and refused replies: what a lost reply may have done is looked up, and the job notices nothing."""
+"""An etcd with slow, lost and refused replies: the effect of a request without a reply is looked up, and the job runs on undisturbed."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Only the coordinator and three standbys talk to etcd while a job runs, however many nodes it has."""
+"""Only the coordinator and three standbys send requests to etcd while a job runs, however many nodes it has."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A missing script, and a program that lacks its ./, are noticed before anything starts."""
+"""A missing script, and a program that lacks its ./, are detected before anything starts."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Shared memory that killed ranks of MPI leave is removed; that of others stays. Each host has a /dev/shm of its own."""
+"""Shared memory that killed ranks of MPI leave is removed; other files stay. Each host has a /dev/shm of its own."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A job of several nodes without a token: the node that hosts the coordinator says once how to close it."""
+"""A job of several nodes without a token: the node that hosts the coordinator prints once how to close the job."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""With a token nodes meet inside TLS. A node with another token, with none, or with one where the job has none is refused with 83 and told which it is."""
+"""With a token nodes join inside TLS. A node with another token, with none, or with one where the job has none is refused with 83 and a message that names the mismatch."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A node that waits says for how long and where, and what keeps it."""
+"""A waiting node prints for how long and where it waits, and for what."""
 
 import os
 import re

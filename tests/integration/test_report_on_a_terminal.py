@@ -1,4 +1,4 @@
-"""The report fits the screen, and says how a rank without standard input gets it."""
+"""The report fits the screen, and advises how a rank without standard input gets it."""
 
 import json
 import re

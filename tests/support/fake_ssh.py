@@ -1,5 +1,5 @@
 """A program `ssh` that comes first in PATH: it runs the command on this machine with the environment of a login, or
-behaves as the test says of its host. Each call leaves its arguments."""
+behaves as the test specifies for its host. Each call leaves its arguments."""
 
 import json
 import os

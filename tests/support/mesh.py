@@ -1,6 +1,6 @@
 """Workers that hold a mesh of connections, as those of a framework do. FOLDER is for their ports, a new one for each run.
 
-Rank CULPRIT carries out PLAY, once all connections exist. Its peers print MESSAGE to WHERE ("stderr"), note the time in
+Rank CULPRIT runs the code in PLAY, once all connections exist. Its peers print MESSAGE to WHERE ("stderr"), note the time in
 the link RANK.end, and exit with 1; the ranks in STAY do not exit.
 """
 

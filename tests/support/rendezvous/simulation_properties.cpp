@@ -11,8 +11,8 @@
 
 namespace dlaunch::rendezvous::simulation {
 
-/// Time after which no fault has an effect any more: losses were noticed, nodes have rejoined, newcomers were admitted,
-/// cool-downs are over.
+/// Time after which no fault has an effect any more: losses were detected, nodes have rejoined, newcomers were
+/// admitted, cool-downs are over.
 Milliseconds Simulation::settled_at() const {
     if (disturbed_until_.count() == 0) return Milliseconds(0);
     return disturbed_until_ + 2 * options_.node_timeout + options_.last_call + options_.cooldown.most +
@@ -53,7 +53,7 @@ void Simulation::check_assigned(const Assigned& assigned) {
                                        assigned.restart_count, failures));
     if (const RoundFacts* before = latest()) {
         // The coordinator of another claim may reuse the number of a round that no member has reported and of which no
-        // worker lives: only epochs distinguish them. A member whose assignment was lost cannot report the round.
+        // worker lives: only epochs distinguish the rounds. A member whose assignment was lost cannot report it.
         const auto is_remembered = [&](const RoundFacts& round) {
             return std::ranges::any_of(round.placed, [&](const auto& place) {
                 const Agent& agent = agents_[place.second];

@@ -212,7 +212,7 @@ void Simulation::claim_answered(std::uint64_t number, Time asked) {
     after(Claim::kRenewEvery, [this, number] { renew_claim(number); });
 }
 
-/// Again and again while the agent lives: a standby watches the claim, and an agent asks where no coordinator answers.
+/// Again and again while the agent lives: a standby watches the claim, and an agent without a coordinator locates one.
 void Simulation::look(std::size_t at) {
     Agent& agent = agents_[at];
     if (!agent.acts()) return;

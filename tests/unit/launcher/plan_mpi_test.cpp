@@ -10,7 +10,7 @@ namespace {
 
 using agent::MpiFamily;
 
-/// A machine on which programs are linked with what their names say.
+/// A machine on which a program's name determines the MPI library that it is linked with.
 Deps machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
     Deps deps = small_machine(std::move(environment));
     deps.linked_with = [](const ProgramFiles& files) -> Linked {

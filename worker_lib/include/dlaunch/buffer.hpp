@@ -56,7 +56,7 @@ struct ConstBuffer {
     template <class T>
     requires Element<std::remove_const_t<T>> ConstBuffer(DeviceSpan<T> span)
         : ConstBuffer(span.data, span.count, kElementTypeOf<std::remove_const_t<T>>, Device::cuda, span.stream) {}
-    /// Anything else is a compile error that says what to pass.
+    /// Anything else is a compile error that names what to pass.
     template <detail::Mistaken<ConstBuffer, detail::Use::reads> T>
     ConstBuffer(T&&) {
         static_cast<void>(detail::Refused<std::remove_cvref_t<T>, detail::mistake_of<T, detail::Use::reads>()>());

@@ -66,7 +66,7 @@ public:
     /// Error goes to the result. fn(Work ended) runs in any case; ended.wait() does not block, and throws the Error.
     ///
     /// All functions of a process run in one thread of the library, in the order in which the calls end: a long one
-    /// delays the others. They may make calls, but waiting there for the result of a then() throws Error
+    /// delays the other functions. They may make calls, but waiting there for the result of a then() throws Error
     /// (invalid_argument), because it would wait for itself.
     template <detail::Continues<Work> F>
     Work then(F&& fn) const {

@@ -97,7 +97,7 @@ std::terminate_handler previous_terminate = nullptr;
 std::atomic<int> recording_thread{0};  // the first thread that failed
 bool is_recorded = false;              // used by that thread only
 
-/// Several threads often fail at the same moment. The first one writes the record; the others wait here until it has
+/// Several threads often fail at the same moment. The first one writes the record; later ones wait here until it has
 /// ended the process. The wait is bounded, because a waiting thread may hold a lock (the heap's) that the writer needs.
 void wait_for_recording_thread() {
     int first = 0;

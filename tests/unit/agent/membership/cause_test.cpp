@@ -7,7 +7,7 @@
 namespace dlaunch::agent {
 namespace {
 
-/// A rank whose message says that it has lost these.
+/// A rank whose message names the ranks `lost` as lost.
 Failure victim(int rank, std::vector<int> lost, int status = 5) {
     Failure failure;
     failure.rank = rank;

@@ -45,7 +45,7 @@ TEST(Blame, table) {
         {"sf", Outcome::change},     // failures during a stop do not count
         {"sp", Outcome::failure},    // but a permanent failure counts
         {"ls", Outcome::loss},       //
-        {"fsl", Outcome::loss},      // the loss, noticed later, caused the failure
+        {"fsl", Outcome::loss},      // the loss, detected later, caused the failure
         {"fsL", Outcome::failure},   // the node still sent messages after the failure
         {"lsf", Outcome::loss},      // the loss causes failures of peers
         {"lsp", Outcome::failure},   //

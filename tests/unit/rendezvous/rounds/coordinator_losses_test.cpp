@@ -52,7 +52,7 @@ TEST(CoordinatorLosses, a_silent_node_is_counted_to_its_last_message) {
     Job job(options);
     job.join(0), job.join(1);
     job.pass(2s, {0, 1});
-    job.pass(5'300ms, {0});  // noticed after 7 s
+    job.pass(5'300ms, {0});  // detected after 7 s
     job.over(0);
     EXPECT_EQ(job.received<End>(0)->verdict.status, 93);
 }

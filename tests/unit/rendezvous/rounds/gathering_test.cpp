@@ -27,7 +27,7 @@ Gathering gathering(int min_nodes, bool is_first_round = true) {
     return gathering;
 }
 
-/// `ready` of `all` nodes can take part; the others are cut off.
+/// `ready` of `all` nodes can take part; the other nodes are cut off.
 Gathering::Nodes nodes(std::size_t ready, std::size_t all) { return {all, ready, ready, 4, 0}; }
 
 Step step(Gathering& gathering, Milliseconds at, const Gathering::Nodes& nodes) {

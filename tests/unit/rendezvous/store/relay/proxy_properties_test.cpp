@@ -38,9 +38,9 @@ rc::Gen<Step> any_step() {
         rc::gen::arbitrary<bool>(), rc::gen::element<std::size_t>(1, 7, 1000, SIZE_MAX));
 }
 
-/// `at_once`: each request is answered before the next one comes. Else nothing is compared whose outcome depends on
-/// what is on its way: CANCEL_WAIT, items of queues, the order of answers and replies for one worker, and the answers
-/// of WAITs beside a BARRIER that is refused.
+/// `at_once`: each request is answered before the next one comes. Else outcomes that depend on messages in flight are
+/// not compared: CANCEL_WAIT, items of queues, the order of answers and replies for one worker, and the answers of
+/// WAITs beside a BARRIER that is refused.
 void compare(bool at_once) {
     Clients direct;
     Upstream store;
