@@ -81,7 +81,9 @@ Tail tail(const Failure& failure, const Brevity& brevity) {
     if (failure.how == ExitKind::not_executed) return {how + (has_text ? ": " : ""), ""};
     if (failure.how == ExitKind::timed_out) return {how + (has_text ? " " : ""), ""};
     if (failure.how == ExitKind::hung && has_text) return {how + " (", ")" + time_clause(failure, brevity)};
-    const std::string when = time_clause(failure, brevity);
+    const bool never_ran = failure.how == ExitKind::judged && failure.pid == 0;
+    const Brevity without_time{brevity.limit, false, brevity.round, brevity.where, brevity.least_host};
+    const std::string when = time_clause(failure, never_ran ? without_time : brevity);
     if (failure.how == ExitKind::judged) return {how, when};
     // A clause after the verb needs a second comma: "..., core dumped, in round 2".
     const bool clause = how.find(',') != std::string::npos && !when.empty();
@@ -102,10 +104,24 @@ void drop_advice(std::string& text) {
     if (at != std::string::npos && reason != std::string::npos && at > reason) text.resize(at);
 }
 
-/// The text, without its part in brackets and its advice behind "; " if it does not fit; the report quotes all below.
+/// "/opt/mpi/lib/libpmix.so.2: file too short" as ".../lib/libpmix.so.2: file too short", if that fits.
+void cut_folder(std::string& text, std::size_t room) {
+    const std::size_t path = text.starts_with('/') ? 0 : text.find(" /") + 1;
+    const std::size_t end = std::min(text.find(' ', path), text.size());
+    for (std::size_t slash = text.find('/', path + 1); slash < end; slash = text.find('/', slash + 1)) {
+        const std::string shorter = text.substr(0, path) + "..." + text.substr(slash);
+        if (columns(shorter) > room) continue;
+        text = shorter;
+        return;
+    }
+}
+
+/// The text, without its part in brackets, its advice behind "; " and the folder of a path if it does not fit; the
+/// report quotes all below.
 std::string fitting(std::string text, std::size_t room) {
     if (columns(text) > room) drop_brackets(text);
     if (columns(text) > room) drop_advice(text);
+    if (columns(text) > room) cut_folder(text, room);
     return text;
 }
 

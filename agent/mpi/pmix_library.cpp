@@ -19,8 +19,8 @@ bool find(void* library, const char* name, Function& to) {
 base::Result<PmixLibrary> PmixLibrary::load() {
     void* library = ::dlopen(kPmixLibrary, RTLD_NOW | RTLD_GLOBAL);  // global: its plug-ins use its symbols
     if (!library)
-        return base::Error{fmt::format(
-            "the library of PMIx cannot be loaded: {}; a program that does without MPI needs --mpi=none", ::dlerror())};
+        return base::Error{
+            fmt::format("PMIx cannot be loaded: {}; a program that does without MPI needs --mpi=none", ::dlerror())};
     PmixLibrary found;
     const bool complete =
         find(library, "PMIx_server_init", found.init) &&
@@ -31,7 +31,7 @@ base::Result<PmixLibrary> PmixLibrary::load() {
         find(library, "PMIx_generate_regex", found.generate_nodes) &&
         find(library, "PMIx_generate_ppn", found.generate_ranks) && find(library, "PMIx_Data_pack", found.pack) &&
         find(library, "PMIx_Data_unpack", found.unpack) && find(library, "PMIx_Error_string", found.error_text);
-    if (!complete) return base::Error{fmt::format("the library of PMIx is no server's: {}", ::dlerror())};
+    if (!complete) return base::Error{fmt::format("{} has no functions for servers: {}", kPmixLibrary, ::dlerror())};
     find(library, "PMIx_Value_destruct", found.destruct_value);
     return found;
 }

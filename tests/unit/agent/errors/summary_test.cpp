@@ -88,6 +88,15 @@ TEST(Summary, DropsAdviceBeforeItCutsASentence) {
               "rank 3 (node2, pid 4711) was not started: /opt/libpmix.so.2: file too short after 12.3 s");
 }
 
+TEST(Summary, CutsFoldersBeforeItCutsASentence) {
+    Failure made = failure(ExitKind::judged);
+    made.pid = 0;
+    made.text = "was not started: PMIx cannot be loaded: /opt/" + std::string(40, 'x') +
+                "/mpi/libpmix.so.2: file too short; a program without MPI needs --mpi=none";
+    EXPECT_EQ(summary(made),
+              "rank 3 (node2) was not started: PMIx cannot be loaded: .../mpi/libpmix.so.2: file too short");
+}
+
 TEST(Summary, CutsNoNameAtBracketsOrASemicolon) {
     Failure made = failure(ExitKind::not_executed);
     made.text = "./a; b (old one)/" + std::string(60, 'x') + ": No such file or directory";
