@@ -1,7 +1,7 @@
 #pragma once
 /// The command line of collective_bench; invalid arguments throw std::invalid_argument with a text of one line.
 
-#include <dlaunch/types.hpp>
+#include <dlaunch/buffer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,15 +14,17 @@
 struct BenchOptions {
     std::string op = "all_reduce", backend;
     dlaunch::DType type = dlaunch::DType::float32;
+    dlaunch::Device device = dlaunch::Device::cpu;
     std::size_t least = 8, most = 64 << 20;  ///< bytes
     int iterations = 0;                      ///< 0: fewer for larger sizes
     bool check = false, csv = false, help = false;
 };
 
 inline constexpr const char* kBenchUsage =
-    "usage: collective_bench [--op=OP] [--backend=auto|shm|tcp|gloo|nccl] [--dtype=float32] [--bytes=MIN:MAX] "
-    "[--iterations=N] "
-    "[--check] [--csv]";
+    "usage: collective_bench [--op=OP] [--backend=auto|shm|tcp|gloo|nccl] [--device=cpu|cuda] [--dtype=float32] "
+    "[--bytes=MIN:MAX] [--iterations=N] [--check] [--csv]\n"
+    "OP is all_reduce, reduce, broadcast, gather, scatter, all_gather, reduce_scatter, all_to_all, send_recv or "
+    "barrier";
 
 /// An integer of at least `least`, with an optional suffix K, M or G for powers of 1024.
 inline std::size_t parse_number(const std::string& name, const std::string& text, std::size_t least) {
@@ -67,6 +69,11 @@ inline BenchOptions parse_bench_options(const std::vector<std::string>& words) {
             constexpr std::array kKnown{"auto", "shm", "tcp", "gloo", "nccl"};
             if (std::find(kKnown.begin(), kKnown.end(), options.backend) == kKnown.end())
                 throw std::invalid_argument("--backend=" + options.backend + ": expected auto, shm, tcp, gloo or nccl");
+        } else if (name == "--device") {
+            const std::string device = value();
+            if (device != "cpu" && device != "cuda")
+                throw std::invalid_argument("--device=" + device + ": expected cpu or cuda");
+            options.device = device == "cuda" ? dlaunch::Device::cuda : dlaunch::Device::cpu;
         } else if (name == "--dtype") {
             options.type = parse_dtype(value());
         } else if (name == "--iterations") {
@@ -77,7 +84,7 @@ inline BenchOptions parse_bench_options(const std::vector<std::string>& words) {
             options.least = options.most = parse_number(name, range.substr(0, colon), 1);
             if (colon != std::string::npos) options.most = parse_number(name, range.substr(colon + 1), options.least);
         } else {
-            throw std::invalid_argument("there is no option " + words[i] + "; " + kBenchUsage);
+            throw std::invalid_argument("there is no option " + words[i] + "; --help lists all");
         }
     }
     return options;

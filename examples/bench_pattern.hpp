@@ -4,6 +4,7 @@
 #include <dlaunch/buffer.hpp>
 
 #include <cstring>
+#include <span>
 #include <vector>
 
 /// Calls f with a value of the type.
@@ -48,13 +49,18 @@ public:
     [[nodiscard]] dlaunch::ConstBuffer in() const { return {in_.data(), count(in_all_), type_}; }
     [[nodiscard]] dlaunch::MutableBuffer out() { return {out_.data(), count(out_all_), type_}; }
 
-    /// Number of elements of `out` that differ from the expected result.
-    [[nodiscard]] std::int64_t wrong(bool sums) const {
+    /// All bytes of `in` and `out`, as in memory.
+    [[nodiscard]] std::span<const std::byte> in_bytes() const { return in_; }
+    [[nodiscard]] std::span<std::byte> out_bytes() { return out_; }
+
+    /// Number of elements of `out` that differ from the expected result. `first`: the rank whose data its first block
+    /// has, where nothing is summed.
+    [[nodiscard]] std::int64_t wrong(bool sums, std::size_t first) const {
         return with_type(type_, [&]<class T>(T) {
             std::int64_t found = 0;
             for (std::size_t at = 0; at < count(out_all_); ++at) {
                 const std::size_t i = at % each_ + (in_all_ ? rank_ * each_ : 0);
-                int expected = sums ? 0 : number(at / each_, i);
+                int expected = sums ? 0 : number(first + at / each_, i);
                 for (std::size_t r = 0; sums && r < ranks_; ++r) expected += number(r, i);
                 const T value = made<T>(expected);
                 found += std::memcmp(&out_[at * sizeof(T)], &value, sizeof(T)) == 0 ? 0 : 1;
