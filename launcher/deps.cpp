@@ -26,6 +26,7 @@
 #include "launcher/cli/values.hpp"
 #include "launcher/mpi/local_files.hpp"
 #include "launcher/mpi/look_up.hpp"
+#include "launcher/mpi/shell_script.hpp"
 #include "launcher/token_variable.hpp"
 #include "rendezvous/auth/hidden_memory.hpp"
 #include "rendezvous/auth/openssl.hpp"
@@ -204,6 +205,7 @@ Deps deps_of_this_process() {
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };
     now.why_not_writable = why_not_writable_soon;
     now.linked_with = [](const ProgramFiles& files) { return look_up(files); };
+    now.shell_script = shell_script;
     now.presence = [files = std::make_shared<LocalFiles>()](const std::string& path) {
         if (files->open(path)) return Presence::there;
         return errno == ENOENT && !files->met_foreign() ? Presence::missing : Presence::unknown;

@@ -53,6 +53,8 @@ struct Deps {
 
     /// The MPI library that a program is linked with.
     std::function<Linked(const ProgramFiles&)> linked_with;
+    /// The beginning of a program's text, if that is a shell script on a local disk; else empty.
+    std::function<std::string(const ProgramFiles&)> shell_script;
 
     std::function<Presence(const std::string& path)> presence;
     std::function<bool()> console_is_terminal;  ///< standard output and standard error are one terminal

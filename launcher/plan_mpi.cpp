@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/group/environment.hpp"
+#include "launcher/mpi/wrapped.hpp"
 #include "launcher/program_files.hpp"
 
 namespace dlaunch::launcher {
@@ -36,6 +37,23 @@ void warn_unknown(const agent::Context& context, std::vector<std::string>& warni
         fmt::format("{} imports mpi4py, whose MPI library was not found: name its protocol with "
                     "--mpi=pmix (Open MPI) or --mpi=pmi1 (MPICH), or each process is rank 0 of 1",
                     name_of(context.program)));
+}
+
+/// What the program starts does not join a world, without an error.
+void warn_wrapped(const Deps& deps, const agent::Plan& plan, std::vector<std::string>& warnings) {
+    for (const agent::Context& context : plan.contexts) {
+        const auto& command = context.program.command;
+        if (context.program.is_python) continue;
+        for (const std::string& name : names_behind(command, deps.shell_script(files_of(plan, context)))) {
+            const Linked linked = deps.linked_with(files_of(plan, context, name));
+            if (linked.family == MpiFamily::none) continue;
+            warnings.push_back(
+                fmt::format("{} behind {} is linked with {}: with --mpi={} its processes are one world; "
+                            "without, each is rank 0 of 1",
+                            name, command.front(), linked.library, agent::name(linked.family)));
+            return;
+        }
+    }
 }
 
 Error not_the_named(const Settings& settings, const agent::Context& context, const Linked& linked) {
@@ -94,6 +112,7 @@ Result<void> plan_mpi(const Settings& settings, const Deps& deps, agent::Plan& p
     auto family = common_family(settings, deps, plan, warnings);
     if (!family) return family.error();
     for (agent::Context& context : plan.contexts) context.program.mpi = *family;
+    if (*family == MpiFamily::none && has_several_workers(plan)) warn_wrapped(deps, plan, warnings);
     return {};
 }
 

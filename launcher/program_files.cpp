@@ -59,14 +59,19 @@ Result<void> check_name(const agent::Plan& plan, const agent::Context& context, 
 
 }  // namespace
 
-ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
-    const agent::Program& program = context.program;
+ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context, const std::string& name) {
     ProgramFiles files;
-    files.folder = working_folder_of(program);
-    for (const std::string& path : agent::candidates(
-             program.command.front(), agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
+    files.folder = working_folder_of(context.program);
+    for (const std::string& path :
+         agent::candidates(name, agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
         files.candidates.push_back(path.starts_with('/') ? path : fmt::format("{}/{}", files.folder, path));
     files.library_path = agent::given_variable(plan, context, "LD_LIBRARY_PATH").value_or("");
+    return files;
+}
+
+ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
+    const agent::Program& program = context.program;
+    ProgramFiles files = files_of(plan, context, program.command.front());
     if (auto python = python_program(program.command))
         files.python = {std::move(*python), agent::given_variable(plan, context, "PYTHONPATH").value_or(""),
                         agent::given_variable(plan, context, "HOME").value_or(""),

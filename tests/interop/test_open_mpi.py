@@ -93,6 +93,13 @@ def test_a_script_runs_one_program_after_the_other(dlaunch, program, script):
     assert told([dlaunch("-n", 2, "--mpi=pmix", both)]) == sorted(world(2) * 2)
 
 
+def test_a_script_that_starts_a_program_gets_a_line(start, program, script):
+    run = script("run", f"#!/bin/sh\nexec {program}\n")
+    result = start("-n", 2, run).wait(30)
+    assert told([result]) == ["rank 0 of 1, sum 0, universe 1"] * 2
+    assert f"{program} behind {run} is linked with libmpi.so.40: with --mpi=pmix its processes are one world" in result.err
+
+
 def test_nodes_are_one_world(hosts, program):
     assert told(across(hosts, ["node1", "node2"], program)) == world(4)
 

@@ -28,6 +28,7 @@ inline Deps small_machine(std::vector<std::pair<std::string, std::string>> envir
     machine.console_is_terminal = [] { return false; };
     machine.has_input = [] { return false; };
     machine.linked_with = [](const ProgramFiles&) { return Linked{}; };
+    machine.shell_script = [](const ProgramFiles&) { return std::string(); };
     machine.python_beside = [](const std::string&) { return std::string(); };
     machine.why_not_writable = [](const std::string&) { return std::string(); };
     return machine;

@@ -112,6 +112,30 @@ TEST(PlanMpi, MpiCannotBeForked) {
               "--mpi=pmix: expected spawn as --start-method, because MPI cannot be forked");
 }
 
+TEST(PlanMpi, AProgramBehindAnotherGetsAWarning) {
+    Deps deps = machine({{"PATH", "/bin"}});
+    deps.shell_script = [](const ProgramFiles& files) -> std::string {
+        const std::string& path = files.candidates.front();
+        if (path.ends_with("/run.sh")) return "#!/bin/sh\n# ./mpich\ncd /data && exec './ompi' \"$@\"\n";
+        return path.ends_with("/nested.sh") ? "#!/bin/sh\nmpiexec -n 2 ./mpich\n" : "";
+    };
+    const auto warnings = [&](const Words& words) { return planned(words, deps).warnings; };
+    const std::string text =
+        "./ompi behind {} is linked with libmpi.so.40: with --mpi=pmix its processes are one world; "
+        "without, each is rank 0 of 1";
+    const auto of = [&](const std::string& wrapper) {
+        std::string warning = text;
+        return Words{warning.replace(warning.find("{}"), 2, wrapper)};
+    };
+    EXPECT_EQ(warnings({"-n", "2", "./run.sh"}), of("./run.sh"));
+    EXPECT_EQ(warnings({"-n", "2", "/usr/bin/env", "A=1", "./ompi"}), of("/usr/bin/env"));
+    EXPECT_EQ(warnings({"-n", "2", "bash", "-c", "sleep 1; ./ompi < in"}), of("bash"));
+    EXPECT_EQ(warnings({"./run.sh"}), Words{});
+    EXPECT_EQ(warnings({"-n", "2", "--mpi=pmix", "./run.sh"}), Words{});
+    EXPECT_EQ(warnings({"-n", "2", "./nested.sh"}), Words{}) << "mpiexec gives its processes their ranks";
+    EXPECT_EQ(warnings({"-n", "2", "./tool", "./ompi"}), Words{}) << "an argument of any program";
+}
+
 TEST(PlanMpi, UnknownValuesAreErrors) {
     for (const char* value : {"--mpi=pmi3", "--mpi="})
         EXPECT_EQ(planned({value, "./ompi"}, machine()).error(),
