@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/logs/bar_states.hpp"
+
 namespace dlaunch::agent {
 
 struct LineMixer::Stream : Source {
@@ -18,32 +20,9 @@ struct LineMixer::Stream : Source {
     base::Time update = base::Time::max();  ///< time to show `held`
 };
 
-namespace {
-
-/// Of a whole line that '\r' has rewritten: what a terminal shows at its end. A '\r' before the newline is of no
-/// matter.
-std::string_view last_state(std::string_view line) {
-    const std::size_t from_end = line.ends_with("\r\n") ? 3 : 2;
-    if (line.size() < from_end) return line;
-    const std::size_t at = line.rfind('\r', line.size() - from_end);
-    return at == std::string_view::npos ? line : line.substr(at + 1);
-}
-
-/// Parts between '\r' that are not empty.
-std::vector<std::string_view> states_of(std::string_view text) {
-    std::vector<std::string_view> states;
-    while (!text.empty()) {
-        const std::size_t end = text.find('\r');
-        if (end > 0) states.push_back(text.substr(0, end));
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
-    return states;
-}
-
-}  // namespace
-
 LineMixer::LineMixer(Rules rules, ByteQueue& out) : rules_(std::move(rules)), out_(out) {
-    if (coalesces()) rules_.terminal = false;  // bars that move in place cannot be compared between ranks
+    // Bars that move in place cannot be compared between ranks.
+    if (coalesces() || rules_.others_write) rules_.terminal = false;
 }
 
 LineMixer::~LineMixer() = default;
@@ -131,7 +110,7 @@ void LineMixer::take(Stream& source, std::string_view bytes, base::Time now) {
         line += whole.substr(0, first + 1);
         whole.remove_prefix(first + 1);
         source.update = base::Time::max();
-        show(source, line, now);
+        show(source, rules_.others_write ? last_state(line) : line, now);
     }
     show(source, whole, now);
     hold(source, bytes.substr(last + 1), now);
@@ -251,6 +230,17 @@ void LineMixer::show_update(Stream& source) {
     source.shown = source.held.size();
 }
 
+void LineMixer::show_latest_state(Stream& source) {
+    source.update = base::Time::max();
+    const std::vector<std::string_view> states = states_of(source.held);
+    if (states.empty()) return source.held.clear();
+    const std::string line = std::string(states.back()) + '\n';
+    source.held.erase(0, source.held.rfind('\r') + 1);
+    begin(source.what.prefix);
+    close_piece(nullptr);
+    show_lines(line);
+}
+
 /// Shows one state of each bar, for equal bars of several ranks the latest that all have had: equal states fold. All
 /// bars of the stream are due together.
 void LineMixer::coalesce_states(int stream, base::Time now) {
@@ -283,8 +273,12 @@ void LineMixer::show_updates(base::Time now) {
     if (now < next_update_) return;
     next_update_ = base::Time::max();
     for (const auto& source : sources_) {
-        if (source->update <= now)
-            coalesces(source->what) ? coalesce_states(source->what.stream, now) : show_update(*source);
+        if (source->update <= now) {
+            if (coalesces(source->what))
+                coalesce_states(source->what.stream, now);
+            else
+                rules_.others_write ? show_latest_state(*source) : show_update(*source);
+        }
         next_update_ = std::min(next_update_, source->update);
     }
 }

@@ -14,6 +14,9 @@
 /// there a bar is a line per update, of the latest state that the ranks share or else of each one's latest, and its end
 /// is a line of the last state.
 ///
+/// On a terminal to which a worker writes by itself, a bar that moved in place would run over that worker's prompts.
+/// There each update is a line, too, of the bar's latest state.
+///
 /// A prompt is an unfinished line of a source whose user types (LineSource::reads_terminal). The mixer shows it after a
 /// moment in which the line has not been finished, and the rest of the line behind it, as if both were a bar's states.
 
@@ -36,6 +39,7 @@ class LineMixer final : public Mixer {
 public:
     struct Rules {
         bool terminal = false;
+        bool others_write = false;  ///< a worker writes to the terminal by itself
         std::size_t hold_limit = 1 << 20;
         base::Duration patience = std::chrono::seconds(5);      ///< silence after which the owner loses the console
         base::Duration update_every = std::chrono::seconds(1);  ///< for a progress bar that needs a new line per update
@@ -85,6 +89,7 @@ private:
     void plan_update(Stream& source, base::Time now);
     void plan_update_at(Stream& source, base::Time at);
     void show_update(Stream& source);
+    void show_latest_state(Stream& source);
     void coalesce_states(int stream, base::Time now);
     void show_updates(base::Time now);
     void show_coalesced(base::Time now);

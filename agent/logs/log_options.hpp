@@ -33,8 +33,8 @@ namespace dlaunch::agent {
 [[nodiscard]] inline Logs::Options log_options(const Plan& plan, const std::string& host) {
     const bool has_terminal = isatty(STDIN_FILENO) == 1;
     LogPlan logs = plan.logs;
-    // That worker writes to the terminal itself, as debuggers and editors must.
-    if (has_terminal && plan.standard_input.mode == StdinPlan::Mode::rank) logs.live = false;
+    const bool gives_terminal = has_terminal && plan.standard_input.mode == StdinPlan::Mode::rank;
+    if (gives_terminal) logs.live = false;
     return {.plan = std::move(logs),
             .job_id = plan.rendezvous.job_id,
             .host = host,
@@ -44,6 +44,7 @@ namespace dlaunch::agent {
             .workers = plan.workers(),
             .console_is_raw = plan.workers() == 1 && plan.rendezvous.max_nodes == 1,
             .is_shared = plan.rendezvous.max_nodes > 1,
+            .gives_terminal = gives_terminal,
             .typed = typed_input(plan, has_terminal)};
 }
 

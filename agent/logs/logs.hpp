@@ -33,6 +33,7 @@ public:
         bool console_is_raw =
             false;               ///< a lone worker: bytes that are not teed pass at once, prompts and progress bars too
         bool is_shared = false;  ///< other nodes may use the same log directory
+        bool gives_terminal = false;  ///< to a worker, which writes to it by itself, as debuggers and editors must
         StdinPlan typed{StdinPlan::Mode::none};  ///< of these two modes and `rank`: which workers get typed input
         base::Time began = base::Clock::now();   ///< of the job
         int stdout_fd = 1, stderr_fd = 2;        ///< the console

@@ -41,6 +41,7 @@ Screens::Screens(base::Loop& loop, const Logs::Options& options, Warnings& warni
 LineMixer::Rules Screens::rules(int fd) const {
     LineMixer::Rules rules;
     rules.stamp = stamp_of(options_.plan);
+    rules.others_write = options_.gives_terminal && isatty(fd) == 1;
     if (!options_.plan.fold || options_.workers == 1) return rules;
     const bool colours = options_.plan.colours && isatty(fd) == 1;
     rules.coalesced_prefix = [this, colours](const std::vector<int>& local_ranks) {

@@ -23,6 +23,20 @@ TEST_F(Bars, in_a_pipe_a_carriage_return_in_a_line_is_an_ordinary_byte) {
     EXPECT_EQ(shown(), "a:1%\r2%\r3%\n");
 }
 
+TEST_F(Bars, beside_a_worker_that_writes_to_the_terminal_an_update_is_a_line) {
+    mixer({.terminal = true, .others_write = true, .update_every = seconds(1)});
+    a("1%\r2%\r3%");
+    EXPECT_EQ(shown(), "");
+    mixer_->advance(now_ + seconds(1));
+    EXPECT_EQ(shown(), "a:3%\n");
+    EXPECT_FALSE(mixer_->deadline());
+    a("\r4%\r");
+    mixer_->advance(now_ + seconds(1));
+    EXPECT_EQ(shown(), "a:4%\n");
+    a("5%\r6%\nend\n");
+    EXPECT_EQ(shown(), "a:6%\na:end\n");
+}
+
 TEST_F(Bars, in_a_pipe_a_progress_bar_is_shown_at_intervals) {
     mixer({.update_every = seconds(1)});
     a("1%\r2%\r");
