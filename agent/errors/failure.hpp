@@ -84,6 +84,7 @@ struct Failure {
     Strength strength = Strength::crash;               ///< by itself, set by weigh()
     std::vector<int> lost_ranks;                       ///< ranks that its messages name as lost
     bool lost_service = false;                         ///< what it has lost is a web server or a data base
+    bool refused = false;                              ///< a connection of the program's own was refused
     std::vector<std::string> lost_hosts;               ///< words that may name hosts; not in the record
     std::string because;                               ///< of the first cause: the reason for the choice
 

@@ -48,6 +48,7 @@ json to_json(const Failure& failure) {
                 {"strength", static_cast<int>(failure.strength)},
                 {"lost_ranks", failure.lost_ranks},
                 {"lost_service", failure.lost_service},
+                {"refused", failure.refused},
                 {"stdout_file", valid_utf8(failure.stdout_file)},
                 {"stderr_file", valid_utf8(failure.stderr_file)},
                 {"error_file", valid_utf8(failure.error_file)},
@@ -119,6 +120,7 @@ Failure from_json(const json& object) {
     failure.strength = static_cast<Strength>(int_at(object, "strength", static_cast<int>(Strength::none)));
     object.at("lost_ranks").get_to(failure.lost_ranks);
     object.at("lost_service").get_to(failure.lost_service);
+    object.at("refused").get_to(failure.refused);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);
     object.at("error_file").get_to(failure.error_file);

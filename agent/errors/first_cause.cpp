@@ -96,12 +96,12 @@ std::string ranks_that_lost_a_peer(const Failures& failures) {
     return ranks_where(failures, [](const Failure& each) { return each.strength == Strength::lost_peer; });
 }
 
-/// "the messages of ranks 0, 2 name it as lost"
+/// "the messages of ranks 0, 2 name it"
 std::string named_by(const Failures& failures, int rank) {
     const std::string ranks = ranks_where(failures, [rank](const Failure& each) {
         return std::ranges::find(each.lost_ranks, rank) != each.lost_ranks.end();
     });
-    return "the messages of " + ranks + " name it as lost";
+    return "the messages of " + ranks + " name it";
 }
 
 /// A rank of which no record has come: its host and its exit are unknown.
@@ -119,14 +119,13 @@ Failures::iterator first_with(Failures& failures, Strength strength) {
                         [&](const Failure& each) { return each.strength == strength; });
 }
 
-/// The earliest rank that lost a web server or a data base, whose exit its peers report. None if most ranks lost one.
-Failures::iterator lone_loss_of_service(Failures& failures) {
+/// The earliest rank with a loss of this kind (a web server, a refused connection), whose exit its peers report. None
+/// if most ranks have one.
+Failures::iterator lone_loss(Failures& failures, bool Failure::*kind) {
     const auto lost = std::ranges::count(failures, Strength::lost_peer, &Failure::strength);
-    const auto of_service = [](const Failure& each) {
-        return each.strength == Strength::lost_peer && each.lost_service;
-    };
-    const auto services = std::ranges::count_if(failures, of_service);
-    return 2 * services > lost ? failures.end() : std::ranges::find_if(failures, of_service);
+    const auto of_kind = [kind](const Failure& each) { return each.strength == Strength::lost_peer && each.*kind; };
+    const auto such = std::ranges::count_if(failures, of_kind);
+    return 2 * such > lost ? failures.end() : std::ranges::find_if(failures, of_kind);
 }
 
 /// None where more ranks have exited with 0 than have failed: then the ranks had finished their common work, and a
@@ -154,7 +153,7 @@ void choose(Failures& failures, Failures::iterator cause, std::string because) {
 void weigh(Failure& failure) {
     failure.lost_ranks.clear();
     failure.lost_hosts.clear();
-    failure.lost_service = false;
+    failure.lost_service = failure.refused = false;
     failure.strength = Strength::none;
     if (failure.collateral || exited_with_0(failure) || failure.how == ExitKind::stopped) return;
     failure.strength = Strength::crash;
@@ -169,6 +168,7 @@ void weigh(Failure& failure) {
         failure.lost_ranks = loss->ranks;
         failure.lost_hosts = loss->hosts;
         failure.lost_service = loss->of_service;
+        failure.refused = loss->refused;
     } else if (failure.how == ExitKind::signalled ? !is_crash(failure.signal)
                                                   : failure.how == ExitKind::exited && !failure.record) {
         failure.strength = Strength::own_error;
@@ -185,6 +185,7 @@ Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
             choose(failures, cause, std::move(because));
             return own;
         }
+    const auto lost_peers = std::ranges::count(failures, Strength::lost_peer, &Failure::strength);
     const auto loss = first_with(failures, Strength::lost_peer), unread = first_with(failures, Strength::unread);
     if (const auto named = last_named(failures)) {
         const auto found = find_rank(failures, *named);
@@ -192,7 +193,7 @@ Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
         choose(failures, found == failures.end() ? add_unknown(failures, *named) : found, because);
         return Strength::named;
     }
-    if (const auto service = lone_loss_of_service(failures); service != failures.end()) {
+    if (const auto service = lone_loss(failures, &Failure::lost_service); service != failures.end()) {
         choose(failures, service, "it lost a server; " + ranks_that_lost_a_peer(failures) + " had lost a peer");
         return Strength::lost_peer;
     }
@@ -201,6 +202,11 @@ Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
             choose(failures, early, "it exited with 0, and " + ranks_that_lost_a_peer(failures) + " lost a peer");
             return Strength::early_exit;
         }
+    if (const auto refused = lone_loss(failures, &Failure::refused); refused != failures.end() && lost_peers > 1) {
+        choose(failures, refused,
+               "its connection was refused; " + ranks_that_lost_a_peer(failures) + " had lost a peer");
+        return Strength::lost_peer;
+    }
     if (unread != failures.end()) {
         choose(failures, unread, "dlaunch did not read its stderr, the terminal, and no other rank failed by itself");
         return Strength::unread;

@@ -62,6 +62,8 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"for recv operation to complete", "Gloo, transport/tcp/unbound_buffer.cc"},
     {"for send operation to complete", "Gloo, transport/tcp/unbound_buffer.cc"},
     {"timed out connecting", "Gloo, transport/tcp/pair.cc"},
+    {"connectionerror:", "Python; so do subclasses end"},
+    {"connectionerror\n", "Python"},
     {"connectionreseterror", "Python"},
     {"connectionabortederror", "Python"},
     {"connectionrefusederror", "Python"},
@@ -169,6 +171,29 @@ bool contains(std::string_view text, std::string_view pattern, const std::string
     return false;
 }
 
+/// The lines as one, where a box of a terminal's width has wrapped them.
+std::string unwrapped(std::string_view text) {
+    std::string line;
+    for (const char c : text) {
+        const char next = c == '\n' ? ' ' : c;
+        if (next != ' ' || !line.ends_with(' ')) line += next;
+    }
+    return line;
+}
+
+/// The rank whose call differs: "mismatch in group world: as call #5 rank 0 called ..., rank 2 called ..."
+/// (worker_lib). None: the message is of something else.
+std::optional<int> rank_of_other_call(std::string_view message) {
+    constexpr std::string_view kRank = ", rank ";
+    const std::size_t begin = message.find("mismatch in group "), end = message.rfind(" called ");
+    const std::size_t at = message.rfind(kRank, end);
+    if (begin == std::string_view::npos || end == std::string_view::npos || at == std::string_view::npos || at < begin)
+        return std::nullopt;
+    int rank = -1;
+    const auto parsed = std::from_chars(message.data() + at + kRank.size(), message.data() + end, rank);
+    return parsed.ptr == message.data() + end ? std::optional(rank) : std::nullopt;
+}
+
 /// Numbers after "rank " and, of JAX, "task:". Brackets hold the rank of the process itself: "[PG ID 0 Rank 1]".
 std::vector<int> ranks_in(std::string_view message, int own_rank) {
     const std::string low = base::in_lower_case(message);
@@ -239,6 +264,13 @@ bool is_of_any_rank(const PeerLossPattern& pattern) {
     return pattern.text.starts_with("rank %") && pattern.source == "several";
 }
 
+/// A connection that was refused to the program itself, not to the library by which ranks communicate. A lost peer's
+/// connections are closed or reset.
+bool is_refusal(std::string_view low) {
+    return has_any(low, {"connection refused", "connectionrefusederror", "econnrefused"}) &&
+           !has_any(low, {"nccl", "gloo", "c10d", "tcpstore", "client socket", "mpi", "ucx", "coordination", "grpc"});
+}
+
 /// Of requests, urllib, botocore, psycopg2, redis and others.
 bool is_of_service(std::string_view low) {
     return has_any(low, {"http://", "https://", "httpconnectionpool", "httpsconnectionpool", "urlopen error",
@@ -253,15 +285,18 @@ bool is_of_service(std::string_view low) {
 std::span<const PeerLossPattern> peer_loss_patterns() { return kPatterns; }
 
 std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
-    const std::string lines = std::string(message) + "\n", low = base::in_lower_case(lines);
+    if (const auto rank = rank_of_other_call(message))
+        return PeerLoss{*rank == own_rank ? std::vector<int>() : std::vector{*rank}, {}, false, false};
+    const std::string lines = std::string(message) + "\n", low = base::in_lower_case(lines), whole = unwrapped(low);
     const std::string own = std::to_string(own_rank);
     const bool of_values = is_about_values(low), of_format = is_about_format(low);
     const bool found = std::any_of(kPatterns.begin(), kPatterns.end(), [&](const PeerLossPattern& pattern) {
         if ((of_values && is_of_any_rank(pattern)) || (of_format && is_of_an_end(pattern))) return false;
-        return contains(has_capital(pattern.text) ? lines : low, pattern.text, own);
+        return contains(has_capital(pattern.text) ? lines : low, pattern.text, own) ||
+               contains(whole, pattern.text, own);
     });
     if (!found || is_about_files(low) || is_about_code(low)) return std::nullopt;
-    return PeerLoss{ranks_in(message, own_rank), hosts_in(message), is_of_service(low)};
+    return PeerLoss{ranks_in(message, own_rank), hosts_in(message), is_of_service(low), is_refusal(low)};
 }
 
 /// A record of a lost peer does not excuse a rank whose stderr ends with an error of its own.

@@ -30,6 +30,7 @@ struct PeerLoss {
     std::vector<int> ranks;          ///< that the message names, without `own_rank`; in their order in the text
     std::vector<std::string> hosts;  ///< words that may name a host
     bool of_service = false;         ///< the message names a web server or a data base
+    bool refused = false;            ///< a connection of the program's own was refused
 };
 
 /// None: the message does not report a lost peer.

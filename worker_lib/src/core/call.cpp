@@ -110,16 +110,18 @@ bool all_alike(std::span<const Signature> by_rank) {
 
 Error mismatch(std::span<const Signature> by_rank, const GroupInfo& group) {
     const auto odd = std::find_if(by_rank.begin(), by_rank.end(), [&](const Signature& s) { return s != by_rank[0]; });
-    return mismatch(by_rank[0], static_cast<int>(odd - by_rank.begin()), *odd, group);
+    const int rank = static_cast<int>(odd - by_rank.begin());
+    const auto as_first = std::ranges::count(by_rank, by_rank[0]), as_odd = std::ranges::count(by_rank, *odd);
+    return as_odd > as_first ? mismatch(rank, *odd, 0, by_rank[0], group) : mismatch(0, by_rank[0], rank, *odd, group);
 }
 
-Error mismatch(const Signature& first, int rank, const Signature& odd, const GroupInfo& group) {
+Error mismatch(int usual, const Signature& first, int rank, const Signature& odd, const GroupInfo& group) {
     return {ErrorCode::mismatch,
             fmt::format("mismatch in group {}: as call #{} rank {} called {}, rank {} called {}{}; all ranks must make "
                         "the same calls in the same order",
-                        group.name, first.sequence, group.named(0), describe(first), group.named(rank), describe(odd),
-                        odd.sequence == first.sequence ? "" : fmt::format(" as call #{}", odd.sequence)),
-            {0, rank},
+                        group.name, first.sequence, group.named(usual), describe(first), group.named(rank),
+                        describe(odd), odd.sequence == first.sequence ? "" : fmt::format(" as call #{}", odd.sequence)),
+            {usual, rank},
             {name_of(first.op), first.sequence, group.name}};
 }
 

@@ -128,9 +128,11 @@ static_assert(sizeof(Signature) == 40);
 [[nodiscard]] std::string describe(const Signature& signature);
 
 [[nodiscard]] bool all_alike(std::span<const Signature> by_rank);
-/// Names the first rank with a call other than rank 0's, and both calls; the same text on every rank.
+/// Names rank 0 and the first rank with another call, and both calls; the same text on every rank. The call that fewer
+/// ranks have made is the second.
 [[nodiscard]] Error mismatch(std::span<const Signature> by_rank, const GroupInfo& group);
-[[nodiscard]] Error mismatch(const Signature& of_rank_0, int rank, const Signature& odd, const GroupInfo& group);
+/// Rank `usual` called `first`, rank `rank` called `odd`.
+[[nodiscard]] Error mismatch(int usual, const Signature& first, int rank, const Signature& odd, const GroupInfo& group);
 
 /// Rank `from` sends `sent` elements to rank `to` in an all_to_all, which expects another number.
 [[nodiscard]] Error mismatch(const Error::Where& where, const GroupInfo& group, int from, std::size_t sent, int to,

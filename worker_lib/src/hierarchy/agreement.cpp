@@ -80,7 +80,7 @@ public:
             else if (summary.odd_rank >= 0)
                 take(static_cast<int>(summary.odd_rank), summary.odd);
         }
-        if (odd >= 0) throw mismatch(hosts_[0].first, odd, differs, group);
+        if (odd >= 0) throw mismatch(0, hosts_[0].first, odd, differs, group);
     }
 
     [[nodiscard]] bool done() const {

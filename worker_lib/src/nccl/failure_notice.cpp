@@ -128,7 +128,7 @@ Error FailureNotice::diagnose(const Error& found, const std::optional<Signature>
     }
     for (int r = 1; signatures[0] && r < group_.size; ++r)
         if (const auto& other = signatures[static_cast<std::size_t>(r)]; other && *other != *signatures[0])
-            return mismatch(*signatures[0], r, *other, group_);
+            return mismatch(0, *signatures[0], r, *other, group_);
     if (behind.empty()) return found;
     return failure(ErrorCode::timeout, {found.op(), found.sequence(), group_.name}, behind,
                    fmt::format("{} did not make the call in time", group_.names.list(behind)));
@@ -169,7 +169,7 @@ std::optional<Error> FailureNotice::compare_calls(const Error::Where& pending, c
             for (const Signature& one : theirs->calls)
                 for (const Signature& own : ours.calls)
                     if (r == 0 && one.sequence == own.sequence && one != own)
-                        return mismatch(one, group_.rank, own, group_);
+                        return mismatch(0, one, group_.rank, own, group_);
             if (theirs->left && pending.sequence > theirs->last)
                 return failure(ErrorCode::aborted, pending, {r},
                                fmt::format("rank {} has left the group", group_.named(r)));

@@ -142,7 +142,25 @@ TEST(FirstCause, TellsWhichRanksNameIt) {
                                   exited(6, 9, "Connection refused")};
     for (Failure& failure : failures) weigh(failure);
     put_first_cause_first(failures);
-    EXPECT_EQ(failures.front().because, "the messages of rank 2 name it as lost");
+    EXPECT_EQ(failures.front().because, "the messages of rank 2 name it");
+}
+
+TEST(FirstCause, IsTheRankWhoseCallDiffers) {
+    const std::string message =
+        "mismatch in group world: as call #5 rank 0 called barrier, rank 2 called all_reduce(int32, 1, sum); all ranks "
+        "...";
+    EXPECT_EQ(judge({exited(3, 1, message), exited(1, 1, message), exited(2, 4, message), stopped(0)}),
+              (Judgement{2, 4, Strength::named, {3, 1, 0}}));
+}
+
+TEST(FirstCause, IsTheOneRankWhoseConnectionWasRefused) {
+    const Failure refused = exited(1, 7, "ConnectionRefusedError: [Errno 111] Connection refused", 2);
+    EXPECT_EQ(judge({lost(0), lost(2), refused}), (Judgement{1, 7, Strength::lost_peer, {0, 2}}));
+    EXPECT_EQ(judge({lost(0), refused}), (Judgement{1, 7, Strength::lost_peer, {0}}));
+    Failure too = refused;
+    too.rank = 3;
+    EXPECT_EQ(judge({lost(0), refused, too}).rank, 0) << "most were refused: they lost the same rank";
+    EXPECT_EQ(judge({lost(0), refused, exited_with_0(2, 1)}).rank, 2) << "a rank that left early";
 }
 
 TEST(FirstCause, ANamedRankThatFailedKeepsItsStatus) {

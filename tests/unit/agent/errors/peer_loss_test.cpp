@@ -48,6 +48,9 @@ TEST(PeerLoss, IsFoundInTheMessagesOfFrameworks) {
             "ConnectionResetError: [Errno 104] Connection reset by peer\nFile: 'x'",
             "ConnectionResetError: [Errno 104] Connection reset by peer",
             "BrokenPipeError: [Errno 32] Broken pipe",
+            "ConnectionError: server went away",
+            "ConnectionError",
+            "RuntimeError: [gloo/transport/tcp/pair.cc:538] Connection \nclosed by peer [10.0.0.1]:4711",
             "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited or there was a "
             "network error, NCCL version 2.27.7",
             "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3)",
@@ -122,6 +125,22 @@ TEST(PeerLoss, NamesTheRanksOfTheMessageButNotItsOwn) {
     EXPECT_EQ(peer_loss("/job:jax_worker/replica:0/task:2 heartbeat timeout", 3)->ranks, std::vector<int>{2});
     EXPECT_EQ(peer_loss("rank 99999999999 is gone", 3)->ranks, std::vector<int>{});
     EXPECT_EQ(peer_loss("rank 3 waited 1.5 s for ranks 0, 2 and 5", 3)->ranks, (std::vector<int>{0, 2, 5}));
+}
+
+TEST(PeerLoss, OfACallThatDiffersIsTheRankThatMadeIt) {
+    const std::string message =
+        "dlaunch::Error: mismatch in group world: as call #5 rank 0 called all_reduce(float32, 1000, sum), rank 2 "
+        "called "
+        "all_reduce(float32, 10, sum) as call #6; all ranks must make the same calls in the same order (mismatch)";
+    EXPECT_EQ(peer_loss(message, 0)->ranks, std::vector{2});
+    EXPECT_EQ(peer_loss(message, 3)->ranks, std::vector{2});
+    EXPECT_EQ(peer_loss(message, 2)->ranks, std::vector<int>{});
+}
+
+TEST(PeerLoss, OfARefusedConnectionOfTheProgramsOwn) {
+    EXPECT_TRUE(peer_loss("ConnectionRefusedError: [Errno 111] Connection refused", 3)->refused);
+    EXPECT_FALSE(peer_loss("ncclRemoteError: connect to 10.77.0.2<41234> returned Connection refused", 3)->refused);
+    EXPECT_FALSE(peer_loss("ConnectionResetError: [Errno 104] Connection reset by peer", 3)->refused);
 }
 
 TEST(PeerLoss, OfARankIsNotWhatItSaysOfItself) {

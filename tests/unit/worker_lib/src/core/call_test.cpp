@@ -107,6 +107,17 @@ TEST(CallTest, a_mismatch_names_rank_0_and_the_first_that_differs) {
     EXPECT_EQ(error.group(), "world");
 }
 
+TEST(CallTest, a_mismatch_names_the_call_of_fewer_ranks_last) {
+    const Signature usual(call(Op::all_reduce, DType::float32, 20)), odd(call(Op::barrier, DType::uint8, 0));
+    const Signature all[] = {odd, usual, usual};
+    const Error error = mismatch(all, {.name = "world", .size = 3});
+    EXPECT_STREQ(
+        error.what(),
+        "mismatch in group world: as call #17 rank 1 called all_reduce(float32, 20, sum), rank 0 called barrier; "
+        "all ranks must make the same calls in the same order");
+    EXPECT_EQ(error.ranks(), (std::vector{1, 0}));
+}
+
 TEST(CallTest, a_rank_at_another_sequence_number_is_a_mismatch) {
     Signature ahead(call(Op::all_reduce, DType::float32, 20));
     ++ahead.sequence;
