@@ -85,6 +85,7 @@ std::vector<std::string> own_frames(std::vector<std::string> frames) {
     if (own != frames.begin()) --own;
     frames.erase(frames.begin(), own);
     std::erase_if(frames, is_of_libstdcxx);
+    std::erase_if(frames, [](const std::string& each) { return each.starts_with("??"); });  // without symbols
     return frames;
 }
 

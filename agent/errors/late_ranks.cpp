@@ -37,6 +37,34 @@ Lines stack_of(const Failure& failure) {
     return frames;
 }
 
+struct StackOfRanks {
+    Lines stack;
+    std::vector<int> ranks;
+};
+
+/// Equal stacks once; those of the fewest ranks first: most ranks wait for the one that hangs.
+std::vector<StackOfRanks> stacks_of(const std::vector<const Failure*>& causes) {
+    std::vector<StackOfRanks> found;
+    for (const Failure* cause : causes) {
+        if (!is_late(*cause)) continue;
+        Lines stack = stack_of(*cause);
+        if (stack.empty()) continue;
+        auto same = std::ranges::find(found, stack, &StackOfRanks::stack);
+        if (same == found.end()) same = found.insert(found.end(), {std::move(stack), {}});
+        same->ranks.push_back(cause->rank);
+    }
+    std::ranges::stable_sort(found, {}, [](const StackOfRanks& each) { return each.ranks.size(); });
+    return found;
+}
+
+/// The innermost frame of which the source is known, else the innermost.
+const std::string& place_of(const Lines& stack) {
+    const auto known = std::ranges::find_if(stack, [](const std::string& frame) {
+        return frame.find(':') != std::string::npos && frame.find("(../") == std::string::npos;
+    });
+    return known == stack.end() ? stack.front() : *known;
+}
+
 }  // namespace
 
 bool is_late(const Failure& failure) { return failure.how == ExitKind::timed_out || failure.how == ExitKind::hung; }
@@ -65,15 +93,17 @@ Lines last_lines(std::vector<const Failure*> failures, std::size_t most) {
 }
 
 Lines late_stack(const std::vector<const Failure*>& causes, std::size_t most) {
-    for (const Failure* cause : causes) {
-        if (!is_late(*cause)) continue;
-        Lines stack = stack_of(*cause);
-        if (stack.empty()) continue;
-        stack.insert(stack.begin(), fmt::format("rank {}, innermost frame first:", cause->rank));
-        if (stack.size() > most) stack.resize(most);
-        return stack;
-    }
-    return {};
+    const std::vector<StackOfRanks> found = stacks_of(causes);
+    if (found.empty() || most == 0) return {};
+    Lines lines{fmt::format("{}, innermost frame first:", ranks_text(found.front().ranks))};
+    const Lines& stack = found.front().stack;
+    lines.insert(lines.end(), stack.begin(), stack.end());
+    const bool others = found.size() > 1 && most > 2;
+    if (lines.size() > most - (others ? 1 : 0)) lines.resize(most - (others ? 1 : 0));
+    if (others)
+        lines.push_back(fmt::format("{} at {}{}", ranks_text(found[1].ranks), place_of(found[1].stack),
+                                    found.size() > 2 ? "; further stacks are in --report's file" : ""));
+    return lines;
 }
 
 }  // namespace dlaunch::agent

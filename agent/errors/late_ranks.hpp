@@ -14,8 +14,8 @@ namespace dlaunch::agent {
 /// Where each rank was then, in at most `most` lines, the first without an indent.
 [[nodiscard]] Lines last_lines(std::vector<const Failure*> failures, std::size_t most);
 
-/// The innermost frames of the first rank of which there is a stack, below its number, in at most `most` lines. Empty:
-/// there is none, or the screen has just shown it.
+/// The innermost frames of the stack that the fewest ranks have, below their numbers, and where the other ranks were;
+/// in at most `most` lines. Empty: there is no stack, or the screen has just shown it.
 [[nodiscard]] Lines late_stack(const std::vector<const Failure*>& causes, std::size_t most);
 
 }  // namespace dlaunch::agent

@@ -35,6 +35,8 @@ TEST(GdbStack, OfTheCLibraryOnlyTheCalledFunctionCounts) {
               (Frames{"__sleep (../sysdeps/posix/sleep.c:55)", "app::Trainer::wait_for_data (src/hang.cpp:4)",
                       "std::function<void (int)>::operator() (/opt/lib/libstep.so)", "main"}));
     EXPECT_EQ(own_frames({"read (/lib/x86_64-linux-gnu/libc.so.6)"}), Frames{"read (/lib/x86_64-linux-gnu/libc.so.6)"});
+    EXPECT_EQ(own_frames({"__wait4 (../sysdeps/unix/sysv/linux/wait4.c:30)", "??", "?? (/bin/dash)", "main"}),
+              (Frames{"__wait4 (../sysdeps/unix/sysv/linux/wait4.c:30)", "main"}));
     EXPECT_EQ(own_frames({"spin", "std::invoke (/usr/include/c++/12/bits/invoke.h:61)", "main"}),
               (Frames{"spin", "main"}));
 }

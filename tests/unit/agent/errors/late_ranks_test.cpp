@@ -36,6 +36,20 @@ TEST(LateRanks, TheStackOfTheFirstRankThatHasOneIsShown) {
     EXPECT_EQ(late_stack({&none}, 4), Lines{});
 }
 
+TEST(LateRanks, TheStackOfTheFewestRanksIsShownAndThePlaceOfTheOthers) {
+    std::vector<Failure> ranks{late(0), late(1), late(2), late(3)};
+    for (Failure& rank : ranks)
+        rank.stack = {"__poll (../sysdeps/unix/sysv/linux/poll.c:29)", "barrier (net.cpp:4)", "main (a.cpp:9)"};
+    ranks[2].stack = {"compute_forever (a.cpp:5)", "main (a.cpp:9)"};
+    EXPECT_EQ(late_stack({&ranks[0], &ranks[1], &ranks[2], &ranks[3]}, 4),
+              (Lines{"rank 2, innermost frame first:", "compute_forever (a.cpp:5)", "main (a.cpp:9)",
+                     "ranks 0-1, 3 at barrier (net.cpp:4)"}));
+    ranks[3].stack = {"main (b.cpp:1)"};
+    EXPECT_EQ(late_stack({&ranks[0], &ranks[1], &ranks[2], &ranks[3]}, 3),
+              (Lines{"rank 2, innermost frame first:", "compute_forever (a.cpp:5)",
+                     "rank 3 at main (b.cpp:1); further stacks are in --report's file"}));
+}
+
 TEST(LateRanks, AStackWithoutGdbIsThatOfTheRecord) {
     Failure recorded = late(0);
     recorded.record = ErrorRecord{
