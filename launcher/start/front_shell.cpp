@@ -162,21 +162,26 @@ std::string FrontShell::status_text() const {
     const auto now = base::Clock::now();
     const std::size_t columns = plan_.job.host.variable("TERM") == "dumb" ? 0 : status_columns();
     if (columns == 0 || now - began_ < kQuietStart) return {};
+    std::size_t hosts = nodes_.size();
     const auto line = [&](std::string_view doing, const std::vector<std::string_view>& names, base::Time since) {
         if (names.empty()) return std::string();
-        return status_line(doing, nodes_.size(), names, whole_seconds(now - since), columns);
+        return status_line(doing, hosts, names, whole_seconds(now - since), columns);
     };
-    std::vector<std::string_view> names;
-    if (!start_up_.has_begun()) {
+    std::vector<std::string_view> names, joining;
+    if (!start_up_.has_begun()) {  // hosts that have failed do not count
         for (const int host : start_up_.missing()) names.push_back(name_of(host));
+        hosts = names.size() + static_cast<std::size_t>(start_up_.count_connected());
         return line("starting", names, began_);
     }
     for (const NodeState& node : nodes_)
-        if (node.has_order && !node.has_joined && !node.end) names.push_back(node.plan.host.name);
-    if (!names.empty() && ending_signals_ == 0 && !stop_ && !decided_at_) return line("joining", names, began_);
-    names.clear();
-    for (const NodeState& node : nodes_)
-        if (node.has_order && !node.end) names.push_back(node.plan.host.name);
+        if (node.has_order && !node.end) {
+            names.push_back(node.plan.host.name);
+            if (!node.has_joined) joining.push_back(node.plan.host.name);
+        }
+    if (!joining.empty() && ending_signals_ == 0 && !stop_ && !decided_at_) {
+        hosts = names.size();
+        return line("joining", joining, began_);
+    }
     if (ending_signals_ > 0) return line("stopping", names, asked_at_);
     if (stop_ && now - stop_->seen_at >= kQuietStart)
         return stopping_line(stop_->reason, whole_seconds(now - stop_->seen_at), columns);

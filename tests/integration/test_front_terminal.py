@@ -76,6 +76,15 @@ def test_a_line_tells_why_workers_are_being_stopped(terminal, shell_worker, opti
     assert tty.finish()[0] == rc
 
 
+def test_the_status_line_counts_no_host_that_has_failed(terminal, fake_ssh):
+    fake_ssh.behave("nb", "refuse")
+    fake_ssh.behave("nc", "hang")
+    tty = terminal("--hosts=na,nb,nc", "--nnodes=1:3", "--no-python", "true", env=fake_ssh.env)
+    tty.expect(r"starting: 1 of 2 hosts, waiting for nc \(\d+ s\)")
+    tty.tty.sendintr()
+    assert tty.finish()[0] == 130
+
+
 def test_in_the_background_the_shell_keeps_its_input(at_a_shell, shell_worker):
     shell = at_a_shell("--stdin=0", *HOSTS, shell_worker(ASKS), then="&")
     shell.ready(2)
