@@ -68,6 +68,7 @@ std::string_view missing_for(std::string_view option, const Facts& facts) {
     if (is_in(option, {"launcher-args", "launch-timeout", "remote-dlaunch", "copy", "collect-logs", "export"}) &&
         !facts.starts_hosts)
         return "hosts: add --hosts or --hostfile";
+    if (option == "collect-logs" && !plan.logs.keeps_files()) return "log files: add -r 3 or -t 3";
     return {};
 }
 

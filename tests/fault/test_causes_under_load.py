@@ -20,6 +20,7 @@ LOST = {
     "gloo": "RuntimeError: [../gloo/transport/tcp/pair.cc:538] Connection closed by peer [127.0.0.1]:33500",
     "nccl": "DistBackendError: NCCL error in: ../NCCLUtils.cpp:94, remote process exited or there was a network error",
     "a reset": "ConnectionResetError: [Errno 104] Connection reset by peer",
+    "a program's own": "ConnectionError: server went away",
     "a pipe": "BrokenPipeError: [Errno 32] Broken pipe",
     "this library": "all_reduce #21 in group world: rank 2 has left the group",
     "MPICH": "MPIDI_CH3I_Progress_handle_sock_event(422): Communication error with rank 2",
@@ -38,6 +39,7 @@ SCENARIOS = {
     **{f"exit after {delay} s": four(1, delay, "sys.exit(7)") for delay in (0, 0.1, 0.6, 0.9)},
     **{f"{size} ranks": four(culprit, where=[f"--nproc-per-node={size}"]) for size, culprit in ((2, 1), (8, 5), (16, 0))},
     **{name: four(0, end=f"os.kill(os.getpid(), signal.{name})") for name in ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGKILL")},
+    "a refused connection": four(1, end="raise ConnectionRefusedError(111, 'Connection refused')"),
     "an early exit with 0": four(1, 0, "sys.exit(0)"),
     "a record": four(1, end="json.dump({'message': {'message': 'ValueError: loss is NaN', 'extraInfo': {}}}, "
                             "open(os.environ['TORCHELASTIC_ERROR_FILE'], 'w'))\nos._exit(1)"),

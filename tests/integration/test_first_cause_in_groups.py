@@ -12,6 +12,7 @@ from linked import linked
 PROGRAM = r"""
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -28,8 +29,9 @@ int main() {
         const dlaunch::ProcessGroup world = dlaunch::init_process_group(options);
         const dlaunch::ProcessGroup row = world.split(rank / width), column = world.split(rank % width);
         std::vector<float> data(100);
+        const int other = std::atoi(std::getenv("OTHER") ? std::getenv("OTHER") : "-1");
         for (int step = 0; step < 30; ++step) {
-            row.all_reduce(data);
+            row.all_reduce(std::span(data).first(rank == other && step == 15 ? 10 : 100));
             if (rank == culprit && step == 15) throw std::runtime_error("cannot reach server db7: Connection refused");
             column.all_reduce(data);
         }
@@ -63,6 +65,13 @@ def test_the_culprit_is_named_before_a_restart(dlaunch, program, culprit):
     before = result.err.split("dlaunch: restarting all workers")
     assert result.rc == 5 and len(before) == 2, result.err
     assert re.search(rf"^dlaunch: rank {culprit} \(.*exited with 5", before[0], re.M), result.err
+
+
+@pytest.mark.parametrize("other", range(6))
+@pytest.mark.parametrize("where", [["--nproc-per-node=6"], ["--launcher=fork", "--hosts=a:3,b:3"]], ids=["a node", "two hosts"])
+def test_the_rank_whose_call_differs_is_named(dlaunch, program, where, other):
+    result = dlaunch(*where, program, env={"CULPRIT": -1, "OTHER": other})
+    assert result.rc == 5 and re.search(rf"^dlaunch: rank {other} \(", result.err, re.M), result.err
 
 
 def test_ranks_of_a_world_of_its_own_are_named_by_rank(dlaunch, program):

@@ -34,6 +34,11 @@ def test_without_a_folder_it_is_refused(dlaunch):
     assert result.rc == 2 and "--collect-logs: expected --log-dir" in result.err
 
 
+def test_without_log_files_it_has_no_effect(dlaunch, tmp_path):
+    result = dlaunch("--launcher=fork", "--hosts=a,b", f"--log-dir={tmp_path}/logs", "--collect-logs", *SAY)
+    assert result.rc == 0 and result.first_line == "dlaunch: --collect-logs has no effect without log files: add -r 3 or -t 3"
+
+
 def test_a_folder_that_cannot_be_made_is_refused_before_anything_starts(dlaunch, tmp_path):
     (tmp_path / "logs").write_text("a file")
     result = dlaunch("--launcher=fork", "--hosts=a", f"--log-dir={tmp_path}/logs", "--collect-logs", "--no-python", "echo", "up")
