@@ -33,7 +33,8 @@ TEST_F(Bars, beside_a_worker_that_writes_to_the_terminal_an_update_is_a_line) {
     a("\r4%\r");
     mixer_->advance(now_ + seconds(1));
     EXPECT_EQ(shown(), "a:4%\n");
-    a("5%\r6%\nend\n");
+    a("5%\r");
+    a("6%\nend\n");
     EXPECT_EQ(shown(), "a:6%\na:end\n");
 }
 
