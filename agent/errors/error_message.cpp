@@ -44,6 +44,16 @@ std::string paragraph(const Lines& lines, std::size_t first) {
     return text;
 }
 
+/// Of a thread, a task or a handler of Python. The main thread's exception ends the process.
+bool is_aside(const Lines& lines, std::size_t traceback) {
+    constexpr std::array kBegins = std::to_array<std::string_view>(
+        {"Exception in thread ", "--- Logging error ---", "Error in atexit._run_exitfuncs", "future: <Task finished",
+         "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback "});
+    for (std::size_t at = traceback, above = 0; at-- > 0 && above < 3 && !lines[at].text.empty(); ++above)
+        if (std::ranges::any_of(kBegins, [&](auto begin) { return lines[at].text.starts_with(begin); })) return true;
+    return false;
+}
+
 bool is_traceback(const Lines& lines, std::size_t at) {
     if (lines[at].text.find(kTraceback) == std::string::npos) return false;
     return at == 0 || !lines[at - 1].text.starts_with("Exception ignored");
@@ -73,8 +83,10 @@ std::string exception_of(const Lines& lines, std::size_t at) {
         const bool has_begin = is_traceback(lines, before);  // else the tail begins within it
         std::string earlier = has_begin ? paragraph(lines, end_of_traceback(lines, before)) : lines[end].text;
         const bool is_own = link == kDuring && !wraps(counts) && !is_loss(counts);
-        const bool says_more = is_own || is_loss_of_service(counts);  // than an earlier loss
-        if (!says_more || !is_loss(earlier)) counts = std::move(earlier);
+        if (is_own && is_loss(earlier))
+            counts += std::string(kWhileHandling) + earlier.substr(0, earlier.find('\n'));
+        else if (!is_loss_of_service(counts) || !is_loss(earlier))  // which says more than an earlier loss
+            counts = std::move(earlier);
         if (!has_begin) break;
         at = before;
     }
@@ -155,12 +167,17 @@ Lines plain_lines(const std::vector<std::string>& tail) {
 
 /// The last traceback or fatal message; empty: there is none.
 std::string last_fatal(const Lines& lines) {
+    std::string aside;
     for (std::size_t at = lines.size(); at-- > 0;) {
-        if (is_traceback(lines, at) && !is_survived(lines, at))
-            return lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
-        if (is_fatal(lines[at])) return fatal_message(lines, at);
+        if (is_traceback(lines, at) && !is_survived(lines, at)) {
+            std::string text = lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
+            if (!is_aside(lines, at)) return text;
+            if (aside.empty()) aside = std::move(text);
+        } else if (is_fatal(lines[at])) {
+            return aside.empty() ? fatal_message(lines, at) : aside;
+        }
     }
-    return {};
+    return aside;
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ inline constexpr std::string_view kTraceback = "Traceback (most recent call last
 /// ("[rank1]: "), warnings, and lines that only announce the end of the process ("giving up"). Empty: there is none.
 ///
 /// Of chained Python exceptions it is the first one, which `raise ... from` and a `finally` only follow. If the first
-/// one is the loss of a peer and an error of the program's own came up while it was handled, it is that error.
+/// one is the loss of a peer and an error of the program's own came up while it was handled, it is that error, with
+/// kWhileHandling and the loss behind it.
 [[nodiscard]] std::string error_message(const std::vector<std::string>& stderr_tail);
 
 /// The same for a process that stated nothing on stderr (`2>&1`, logging to stdout). Other output is there, too: a line

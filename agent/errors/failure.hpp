@@ -84,7 +84,8 @@ struct Failure {
     Strength strength = Strength::crash;               ///< by itself, set by weigh()
     std::vector<int> lost_ranks;                       ///< ranks that its messages name as lost
     bool lost_service = false;                         ///< what it has lost is a web server or a data base
-    bool refused = false;                              ///< a connection of the program's own was refused
+    bool lost_outside = false;                         ///< it may have lost something else than a rank
+    bool is_suspect = false;                           ///< its message may as well be an error of its own
     std::vector<std::string> lost_hosts;               ///< words that may name hosts; not in the record
     std::string because;                               ///< of the first cause: the reason for the choice
 

@@ -48,7 +48,8 @@ json to_json(const Failure& failure) {
                 {"strength", static_cast<int>(failure.strength)},
                 {"lost_ranks", failure.lost_ranks},
                 {"lost_service", failure.lost_service},
-                {"refused", failure.refused},
+                {"lost_outside", failure.lost_outside},
+                {"is_suspect", failure.is_suspect},
                 {"stdout_file", valid_utf8(failure.stdout_file)},
                 {"stderr_file", valid_utf8(failure.stderr_file)},
                 {"error_file", valid_utf8(failure.error_file)},
@@ -120,7 +121,8 @@ Failure from_json(const json& object) {
     failure.strength = static_cast<Strength>(int_at(object, "strength", static_cast<int>(Strength::none)));
     object.at("lost_ranks").get_to(failure.lost_ranks);
     object.at("lost_service").get_to(failure.lost_service);
-    object.at("refused").get_to(failure.refused);
+    object.at("lost_outside").get_to(failure.lost_outside);
+    object.at("is_suspect").get_to(failure.is_suspect);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);
     object.at("error_file").get_to(failure.error_file);

@@ -120,12 +120,12 @@ Failures::iterator first_with(Failures& failures, Strength strength) {
 }
 
 /// The earliest rank with a loss of this kind (a web server, a refused connection), whose exit its peers report. None
-/// if most ranks have one.
+/// if most ranks have one, or no other rank has lost a peer.
 Failures::iterator lone_loss(Failures& failures, bool Failure::*kind) {
     const auto lost = std::ranges::count(failures, Strength::lost_peer, &Failure::strength);
     const auto of_kind = [kind](const Failure& each) { return each.strength == Strength::lost_peer && each.*kind; };
     const auto such = std::ranges::count_if(failures, of_kind);
-    return 2 * such > lost ? failures.end() : std::ranges::find_if(failures, of_kind);
+    return 2 * such > lost || lost < 2 ? failures.end() : std::ranges::find_if(failures, of_kind);
 }
 
 /// None where more ranks have exited with 0 than have failed: then the ranks had finished their common work, and a
@@ -153,7 +153,7 @@ void choose(Failures& failures, Failures::iterator cause, std::string because) {
 void weigh(Failure& failure) {
     failure.lost_ranks.clear();
     failure.lost_hosts.clear();
-    failure.lost_service = failure.refused = false;
+    failure.lost_service = failure.lost_outside = failure.is_suspect = false;
     failure.strength = Strength::none;
     if (failure.collateral || exited_with_0(failure) || failure.how == ExitKind::stopped) return;
     failure.strength = Strength::crash;
@@ -168,7 +168,8 @@ void weigh(Failure& failure) {
         failure.lost_ranks = loss->ranks;
         failure.lost_hosts = loss->hosts;
         failure.lost_service = loss->of_service;
-        failure.refused = loss->refused;
+        failure.lost_outside = loss->outside;
+        failure.is_suspect = loss->suspect;
     } else if (failure.how == ExitKind::signalled ? !is_crash(failure.signal)
                                                   : failure.how == ExitKind::exited && !failure.record) {
         failure.strength = Strength::own_error;
@@ -185,7 +186,6 @@ Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
             choose(failures, cause, std::move(because));
             return own;
         }
-    const auto lost_peers = std::ranges::count(failures, Strength::lost_peer, &Failure::strength);
     const auto loss = first_with(failures, Strength::lost_peer), unread = first_with(failures, Strength::unread);
     if (const auto named = last_named(failures)) {
         const auto found = find_rank(failures, *named);
@@ -202,11 +202,12 @@ Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
             choose(failures, early, "it exited with 0, and " + ranks_that_lost_a_peer(failures) + " lost a peer");
             return Strength::early_exit;
         }
-    if (const auto refused = lone_loss(failures, &Failure::refused); refused != failures.end() && lost_peers > 1) {
-        choose(failures, refused,
-               "its connection was refused; " + ranks_that_lost_a_peer(failures) + " had lost a peer");
-        return Strength::lost_peer;
-    }
+    for (const auto kind : {&Failure::lost_outside, &Failure::is_suspect})
+        if (const auto other = lone_loss(failures, kind); other != failures.end()) {
+            choose(failures, other,
+                   "its message is of another kind; " + ranks_that_lost_a_peer(failures) + " had lost a peer");
+            return Strength::lost_peer;
+        }
     if (unread != failures.end()) {
         choose(failures, unread, "dlaunch did not read its stderr, the terminal, and no other rank failed by itself");
         return Strength::unread;

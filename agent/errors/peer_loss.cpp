@@ -15,133 +15,6 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
-    {"connection reset", "strerror(ECONNRESET); Gloo, MPICH, UCX, Python, Java"},
-    {"connection refused", "strerror(ECONNREFUSED); NCCL's sockets, Python"},
-    {"connection timed out", "strerror(ETIMEDOUT)"},
-    {"broken pipe", "strerror(EPIPE); Python"},
-    {"econnreset", "Node.js"},
-    {"econnrefused", "Node.js"},
-    {"write epipe", "Node.js"},
-    {"socket hang up", "Node.js, http"},
-    {"java.io.eofexception", "Java"},
-    {"brokenbarrierexception", "Java"},
-    {"brokenbarriererror", "Python, threading and multiprocessing"},
-    {"use of closed network connection", "Go, net"},
-    {"eof (this error originated at", "TensorPipe"},
-    {"actordiederror", "Ray"},
-    {"lost contact", "several"},
-    {"closed connection", "several"},
-    {"peer closed", "several"},
-    {"other side closed", "Node.js, undici"},
-    {"has been ended by the other party", "Node.js, net"},
-    {"closedchannelexception", "Java, NIO"},
-    {"failed to fill whole buffer", "Rust, std::io"},
-    {"early eof", "Rust, tokio"},
-    {"read: end of file", "Boost.Asio"},
-    {"read: unexpected end of file", "several"},
-    {"end of file reached (eoferror)", "Ruby"},
-    {"empty reply from server", "curl"},
-    {"connection abort", "strerror(ECONNABORTED)"},
-    {"transport endpoint is not connected", "strerror(ENOTCONN)"},
-    {"cannot send after transport endpoint shutdown", "strerror(ESHUTDOWN)"},
-    {"no route to host", "strerror(EHOSTUNREACH)"},
-    {"connection closed by", "Gloo, transport/tcp/pair.cc; OpenSSH"},
-    {"connection closed", "asio, WebSocket libraries"},
-    {"connectionclosed", "Python, websockets"},
-    {"closed the connection", "several"},
-    {"connection lost", "several"},
-    {"lost connection", "several"},
-    {"lost the connection", "several"},
-    {"unexpected eof", "Go, OpenSSL, Rust"},
-    {"kind: connectionreset", "Rust"},
-    {"kind: unexpectedeof", "Rust"},
-    {"closed by remote host", "OpenSSH"},
-    {"closed by peer", "several"},
-    {"application timeout caused pair closure", "Gloo, transport/tcp/pair.cc"},
-    {"for recv operation to complete", "Gloo, transport/tcp/unbound_buffer.cc"},
-    {"for send operation to complete", "Gloo, transport/tcp/unbound_buffer.cc"},
-    {"timed out connecting", "Gloo, transport/tcp/pair.cc"},
-    {"connectionerror:", "Python; so do subclasses end"},
-    {"connectionerror\n", "Python"},
-    {"connectionreseterror", "Python"},
-    {"connectionabortederror", "Python"},
-    {"connectionrefusederror", "Python"},
-    {"brokenpipeerror", "Python"},
-    {"incompletereaderror", "Python, asyncio"},
-    {"remotedisconnected", "Python, http.client"},
-    {"timeouterror: timed out\n", "Python, socket"},
-    {"socket.timeout: timed out\n", "Python, socket before 3.10"},
-    {"eoferror\n", "Python, multiprocessing.connection"},
-    {"ssleoferror", "Python, ssl"},
-    {"eof occurred in violation of protocol", "Python, ssl"},
-    {"read timed out", "Python, requests"},
-    {"zmq.error.again", "Python, ZeroMQ"},
-    {"remote process exited or there was a network error", "PyTorch, NCCLUtils.hpp; NCCL, ncclRemoteError"},
-    {"ncclremoteerror", "NCCL"},
-    {"collective operation timeout", "PyTorch, ProcessGroupNCCL's watchdog"},
-    {"nccl communicator was aborted", "PyTorch, ProcessGroupNCCL"},
-    {"client socket has timed out", "PyTorch, c10d"},
-    {"client socket has failed to connect", "PyTorch, c10d"},
-    {"timed out initializing process group", "PyTorch, c10d's store based barrier"},
-    {"connectfullmesh failed", "Gloo, rendezvous/context.cc"},
-    {"gloo context initialization failed", "JAX"},
-    {"nccl communicator encountered error set by", "PyTorch, ProcessGroupNCCL"},
-    {"seconds waiting for clients", "PyTorch, TCPStore"},
-    {"horovod has been shut down", "Horovod"},
-    {"horovodinternalerror", "Horovod"},
-    {"connection was likely closed", "PyTorch, TCPStore"},
-    {"failed to recv, got 0 bytes", "PyTorch, TCPStore"},
-    {"socket timeout", "PyTorch, c10d"},
-    {"wait timeout after", "PyTorch, TCPStore"},
-    {"(peer_lost)", "dlaunch, worker_lib"},
-    {"(aborted)", "dlaunch, worker_lib"},
-    {"has left the group", "dlaunch, worker_lib"},
-    {"rank % is gone", "dlaunch, worker_lib"},
-    {"rank % (pid #) is gone", "dlaunch, worker_lib"},
-    {"rank % gave up", "dlaunch, worker_lib"},
-    {"rank % cannot join: ", "dlaunch, worker_lib"},
-    {"rank # waited ", "dlaunch, worker_lib"},
-    {"rank % did not arrive", "dlaunch, worker_lib"},
-    {"did not join within", "dlaunch, worker_lib"},
-    {"did not make the call in time", "dlaunch, worker_lib"},
-    {"rank % died", "several"},
-    {"rank % has died", "several"},
-    {"rank % failed\n", "several"},
-    {"rank % failed:", "several"},
-    {"rank % failed with ", "several"},
-    {"rank % has failed", "several"},
-    {"failed to pass monitoredbarrier", "PyTorch, ProcessGroupGloo"},
-    {"lost rank %", "several"},
-    {"connection to rank %", "several"},
-    {"communication error with rank", "MPICH, ch3"},
-    {"mpix_err_proc_failed", "MPICH, Open MPI (ULFM)"},
-    {"mpi_err_proc_failed", "Open MPI"},
-    {"mpi_err_other", "Open MPI: a transport has failed"},
-    {"ofi poll failed", "MPICH, ch4:ofi"},
-    {"connection failure", "MPICH, sock"},
-    {"peer process has unexpectedly disconnected", "Open MPI, btl/tcp"},
-    {"connection to peer process", "Open MPI"},
-    {"failed to connect to remote fifo", "UCX, shared memory"},
-    {"address_exchange: shared memory error", "MPICH, ch4:ucx"},
-    {"endpoint timeout", "UCX"},
-    {"transport retry count exceeded", "UCX; InfiniBand verbs"},
-    {"destination is unreachable", "UCX"},
-    {"socket closed", "gRPC; JAX"},
-    {"UNAVAILABLE: ", "gRPC; JAX"},
-    {"statuscode.unavailable", "gRPC"},
-    {"code = unavailable", "gRPC for Go"},
-    {"DEADLINE_EXCEEDED", "gRPC; JAX"},
-    {"code = deadlineexceeded", "gRPC for Go"},
-    {"barrier timed out", "JAX, coordination service"},
-    {"failed to connect to all addresses", "gRPC"},
-    {"coordination service", "JAX, coordination service agent"},
-    {"coordinationservice", "JAX, coordination service agent"},
-    {"distributed service detected fatal errors", "JAX"},
-    {"task:# heartbeat timeout", "JAX, coordination service"},
-    {"end of file [asio", "Boost.Asio"},
-});
-
 bool has_capital(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::isupper(c) != 0; });
 }
@@ -194,6 +67,16 @@ std::optional<int> rank_of_other_call(std::string_view message) {
     return parsed.ptr == message.data() + end ? std::optional(rank) : std::nullopt;
 }
 
+/// "EOF" and "read: EOF", as Go prints them, alone.
+bool is_end_of_file(std::string_view low) { return low == "eof\n" || low.ends_with(": eof\n"); }
+
+/// "local rank 1" and "local_rank 1" are no ranks of the job.
+bool is_of_part(std::string_view low, std::size_t at) {
+    const std::string_view before = low.substr(0, at);
+    return before.ends_with('_') || before.ends_with("local ") || before.ends_with("node ") ||
+           before.ends_with("group ");
+}
+
 /// Numbers after "rank " and, of JAX, "task:". Brackets hold the rank of the process itself: "[PG ID 0 Rank 1]".
 std::vector<int> ranks_in(std::string_view message, int own_rank) {
     const std::string low = base::in_lower_case(message);
@@ -205,7 +88,7 @@ std::vector<int> ranks_in(std::string_view message, int own_rank) {
     for (const std::string_view word :
          {std::string_view("rank "), std::string_view("ranks "), std::string_view("task:")})
         for (std::size_t at = low.find(word); at != std::string::npos; at = low.find(word, at + 1)) {
-            if (at > 0 && std::isalpha(static_cast<unsigned char>(low[at - 1]))) continue;
+            if (at > 0 && (std::isalpha(static_cast<unsigned char>(low[at - 1])) || is_of_part(low, at))) continue;
             std::string_view rest = std::string_view(low).substr(at + word.size());
             for (bool more = true; more;) {  // "ranks 2, 3 and 5"
                 int rank = -1;
@@ -232,7 +115,8 @@ bool has_errno_of_file(std::string_view low) {
 /// About an unexpected end of a file or document, not of a connection.
 bool is_about_format(std::string_view low) {
     return has_any(low, {"corrupt", "pars", "footer", "more bytes", "reading file", "in flow", "in block", "zip",
-                         "json", "truncated", "archive", "checkpoint", "file in"}) &&
+                         "json", "truncated", "archive", "checkpoint", "file in", "looking for matching",
+                         "reading record", "reading shard"}) &&
            !has_any(low, {"read tcp", "write tcp"});
 }
 
@@ -264,49 +148,96 @@ bool is_of_any_rank(const PeerLossPattern& pattern) {
     return pattern.text.starts_with("rank %") && pattern.source == "several";
 }
 
-/// A connection that was refused to the program itself, not to the library by which ranks communicate. A lost peer's
-/// connections are closed or reset.
+/// In the words of a library by which ranks communicate.
+bool is_of_library(std::string_view low) {
+    return has_any(low, {"gloo",          "nccl",
+                         "c10d",          "tcpstore",
+                         "client socket", "torch.distributed",
+                         "tensorpipe",    "mpi_",
+                         "mpich",         "mpid",
+                         "mpir",          "open mpi",
+                         " mpi ",         "ofi ",
+                         "ucx",           "coordination",
+                         "horovod",       "jax",
+                         " in group ",    "(peer_lost)",
+                         "(aborted)",     "has left the group"});
+}
+
+/// A lost peer's connections are closed or reset.
 bool is_refusal(std::string_view low) {
-    return has_any(low, {"connection refused", "connectionrefusederror", "econnrefused"}) &&
-           !has_any(low, {"nccl", "gloo", "c10d", "tcpstore", "client socket", "mpi", "ucx", "coordination", "grpc"});
+    return has_any(low, {"connection refused", "connectionrefusederror", "econnrefused"});
 }
 
 /// Of requests, urllib, botocore, psycopg2, redis and others.
 bool is_of_service(std::string_view low) {
-    return has_any(low, {"http://", "https://", "httpconnectionpool", "httpsconnectionpool", "urlopen error",
-                         "max retries exceeded", "remotedisconnected", "connection broken: ", "endpoint url",
-                         "connection to server at", "could not connect to server", "server closed the connection",
-                         "error 111 connecting to ", "connecting to localhost:", "serverselectiontimeouterror",
-                         "lost connection to mysql"});
+    return has_any(low, {"http://",
+                         "https://",
+                         "httpconnectionpool",
+                         "httpsconnectionpool",
+                         "urlopen error",
+                         "max retries exceeded",
+                         "remotedisconnected",
+                         "connection broken: ",
+                         "endpoint url",
+                         "connection to server at",
+                         "could not connect to server",
+                         "server closed the connection",
+                         "error 111 connecting to ",
+                         "connecting to localhost:",
+                         "serverselectiontimeouterror",
+                         "lost connection to mysql",
+                         "mysql server has gone away",
+                         "requests.exceptions",
+                         "urllib3.exceptions",
+                         "http.client.",
+                         "httpx.",
+                         "httpcore.",
+                         "aiohttp.",
+                         "redis.exceptions",
+                         "pymongo.errors",
+                         "psycopg",
+                         "sqlalchemy",
+                         "asyncpg",
+                         "botocore"});
 }
 
 }  // namespace
 
-std::span<const PeerLossPattern> peer_loss_patterns() { return kPatterns; }
-
 std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
     if (const auto rank = rank_of_other_call(message))
-        return PeerLoss{*rank == own_rank ? std::vector<int>() : std::vector{*rank}, {}, false, false};
+        return PeerLoss{.ranks = *rank == own_rank ? std::vector<int>() : std::vector{*rank}};
+    if (const std::size_t at = message.find(kWhileHandling); at != std::string_view::npos) {
+        auto handled = peer_loss(message.substr(at + kWhileHandling.size()), own_rank);
+        if (handled) handled->suspect = handled->outside;
+        return handled;
+    }
     const std::string lines = std::string(message) + "\n", low = base::in_lower_case(lines), whole = unwrapped(low);
     const std::string own = std::to_string(own_rank);
     const bool of_values = is_about_values(low), of_format = is_about_format(low);
-    const bool found = std::any_of(kPatterns.begin(), kPatterns.end(), [&](const PeerLossPattern& pattern) {
+    const bool found = std::ranges::any_of(peer_loss_patterns(), [&](const PeerLossPattern& pattern) {
         if ((of_values && is_of_any_rank(pattern)) || (of_format && is_of_an_end(pattern))) return false;
         return contains(has_capital(pattern.text) ? lines : low, pattern.text, own) ||
                contains(whole, pattern.text, own);
     });
-    if (!found || is_about_files(low) || is_about_code(low)) return std::nullopt;
-    return PeerLoss{ranks_in(message, own_rank), hosts_in(message), is_of_service(low), is_refusal(low)};
+    const bool is_doubtful = !found && std::ranges::any_of(doubtful_patterns(), [&](const PeerLossPattern& pattern) {
+        return low.find(pattern.text) != std::string::npos;
+    });
+    if ((!found && !is_doubtful && !is_end_of_file(low)) || is_about_files(low) || is_about_code(low))
+        return std::nullopt;
+    const bool outside = !is_of_library(low);
+    return PeerLoss{ranks_in(message, own_rank), hosts_in(message), is_of_service(low), outside,
+                    is_doubtful || (outside && is_refusal(low))};
 }
 
 /// A record of a lost peer does not excuse a rank whose stderr ends with an error of its own.
 std::optional<PeerLoss> peer_loss(const Failure& failure) {
     if (failure.how != ExitKind::exited && failure.how != ExitKind::signalled && failure.how != ExitKind::judged)
         return std::nullopt;
+    const PeerLoss kBrokenPipe{.outside = true};
     if (failure.how == ExitKind::signalled && failure.signal != SIGABRT)
-        return failure.signal == SIGPIPE ? std::optional(PeerLoss{}) : std::nullopt;
+        return failure.signal == SIGPIPE ? std::optional(kBrokenPipe) : std::nullopt;
     constexpr int kPipeOfAShell = 128 + SIGPIPE;  // of the program that a shell has run
-    if (failure.how == ExitKind::exited && failure.code == kPipeOfAShell && failure.message.empty()) return PeerLoss{};
+    if (failure.how == ExitKind::exited && failure.code == kPipeOfAShell && failure.message.empty()) return kBrokenPipe;
     const auto on_stderr = peer_loss(failure.message, failure.rank);
     if (!failure.record) return on_stderr;
     const bool has_traceback = std::any_of(failure.stderr_tail.begin(), failure.stderr_tail.end(),

@@ -22,15 +22,22 @@ struct PeerLossPattern {
 
 /// All patterns, for tests and readers.
 [[nodiscard]] std::span<const PeerLossPattern> peer_loss_patterns();
+/// What a rank reports that reads an end of stream as data, or waits in vain; so does a rank with a broken file or a
+/// slow task of its own. In small letters, found as they stand.
+[[nodiscard]] std::span<const PeerLossPattern> doubtful_patterns();
+
+/// Joins an error to the loss that its rank had met.
+inline constexpr std::string_view kWhileHandling = "\nwhile handling ";
 
 /// In place of a rank.
 inline constexpr int kNoRank = -1;
 
 struct PeerLoss {
-    std::vector<int> ranks;          ///< that the message names, without `own_rank`; in their order in the text
-    std::vector<std::string> hosts;  ///< words that may name a host
-    bool of_service = false;         ///< the message names a web server or a data base
-    bool refused = false;            ///< a connection of the program's own was refused
+    std::vector<int> ranks{};          ///< that the message names, without `own_rank`; in their order in the text
+    std::vector<std::string> hosts{};  ///< words that may name a host
+    bool of_service = false;           ///< the message names a web server or a data base
+    bool outside = false;              ///< the message is not one of a library by which ranks communicate
+    bool suspect = false;              ///< it may as well be an error of the rank's own
 };
 
 /// None: the message does not report a lost peer.

@@ -92,11 +92,23 @@ TEST(ErrorMessage, OfAChainIsTheErrorThatCameUpWhileALossWasHandled) {
     const auto chain = [](const std::string& first, const char* link, const std::string& second) {
         return error_message(joined(traceback(first), joined({"", link, ""}, traceback(second))));
     };
-    EXPECT_EQ(chain(kReset, kDuring, "KeyError: 'shard-17'"), "KeyError: 'shard-17'");
+    EXPECT_EQ(chain(kReset, kDuring, "KeyError: 'shard-17'"),
+              "KeyError: 'shard-17'\nwhile handling " + std::string(kReset));
     EXPECT_EQ(chain(kReset, kDuring, "RuntimeError: step 7 failed"), kReset);  // it wraps the loss
     EXPECT_EQ(chain(kReset, kFrom, "TrainingError: step 7 failed"), kReset);
     EXPECT_EQ(chain(kReset, kDuring, "BrokenPipeError: [Errno 32] Broken pipe"), kReset);
     EXPECT_EQ(chain("ValueError: loss is NaN", kDuring, "KeyError: 'a'"), "ValueError: loss is NaN");
+}
+
+TEST(ErrorMessage, OfTheMainThreadCountsMoreThanThatOfAnotherOrOfATask) {
+    const auto main = traceback("ValueError: bad shard 20");
+    for (const char* aside :
+         {"Exception in thread Thread-1 (control):", "--- Logging error ---", "Error in atexit._run_exitfuncs:"}) {
+        EXPECT_EQ(error_message(joined(main, joined({aside}, traceback(kReset)))), "ValueError: bad shard 20") << aside;
+        EXPECT_EQ(error_message(joined({aside}, traceback(kReset))), kReset) << aside;
+    }
+    const std::vector<std::string> task{"Task exception was never retrieved", "future: <Task finished name='Task-2'>"};
+    EXPECT_EQ(error_message(joined(main, joined(task, traceback(kReset)))), "ValueError: bad shard 20");
 }
 
 TEST(ErrorMessage, OfAGroupIsTheExceptionThatIsNoLoss) {

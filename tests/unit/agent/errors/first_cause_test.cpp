@@ -153,6 +153,14 @@ TEST(FirstCause, IsTheRankWhoseCallDiffers) {
               (Judgement{2, 4, Strength::named, {3, 1, 0}}));
 }
 
+TEST(FirstCause, IsTheOneRankThatLostSomethingElseThanALibrarysPeers) {
+    const auto of_gloo = [](int rank) { return exited(rank, 1, "[gloo/pair.cc:538] Connection closed by peer"); };
+    const Failure of_child = exited(1, 7, "EOFError", 2);
+    EXPECT_EQ(judge({of_gloo(0), of_gloo(2), of_child}), (Judgement{1, 7, Strength::lost_peer, {0, 2}}));
+    EXPECT_EQ(judge({of_child, lost(0), lost(2)}).rank, 1) << "the earliest of three plain losses";
+    EXPECT_EQ(judge({lost(0), of_child, lost(2)}).rank, 0);
+}
+
 TEST(FirstCause, IsTheOneRankWhoseConnectionWasRefused) {
     const Failure refused = exited(1, 7, "ConnectionRefusedError: [Errno 111] Connection refused", 2);
     EXPECT_EQ(judge({lost(0), lost(2), refused}), (Judgement{1, 7, Strength::lost_peer, {0, 2}}));

@@ -49,6 +49,16 @@ TEST(PeerLoss, IsFoundInTheMessagesOfFrameworks) {
             "ConnectionResetError: [Errno 104] Connection reset by peer",
             "BrokenPipeError: [Errno 32] Broken pipe",
             "ConnectionError: server went away",
+            "recv: Success",
+            "EOF",
+            "rank 1: read: EOF",
+            "OSError: got end of file during message",
+            "RuntimeError: EOF: end of file (this error originated at tensorpipe/transport/uv/connection_impl.cc:132)",
+            "http.client.IncompleteRead: IncompleteRead(5 bytes read, 10 more expected)",
+            "recv: Resource temporarily unavailable",
+            "AttributeError: 'NoneType' object has no attribute 'close'\nwhile handling RuntimeError: "
+            "[gloo/transport/tcp/"
+            "pair.cc:538] Connection closed by peer [127.0.0.1]:33500",
             "ConnectionError",
             "RuntimeError: [gloo/transport/tcp/pair.cc:538] Connection \nclosed by peer [10.0.0.1]:4711",
             "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited or there was a "
@@ -105,7 +115,10 @@ TEST(PeerLoss, IsNotFoundInARanksOwnErrors) {
              "rank x failed",
              "ValueError: rank 0 failed the check",
              "EOFError: EOF when reading a line",
-             "EOFError: Ran out of input",
+             "bash: line 3: unexpected EOF while looking for matching `\"'",
+             "EOFError: unexpected EOF while reading record 17",
+             "reading shard 3: unexpected EOF",
+             "status: success",
              "TimeoutError: no batch within 30 s",
              "post-process failure in shard 7",
              "dataset unavailable: /data/17",
@@ -137,10 +150,36 @@ TEST(PeerLoss, OfACallThatDiffersIsTheRankThatMadeIt) {
     EXPECT_EQ(peer_loss(message, 2)->ranks, std::vector<int>{});
 }
 
-TEST(PeerLoss, OfARefusedConnectionOfTheProgramsOwn) {
-    EXPECT_TRUE(peer_loss("ConnectionRefusedError: [Errno 111] Connection refused", 3)->refused);
-    EXPECT_FALSE(peer_loss("ncclRemoteError: connect to 10.77.0.2<41234> returned Connection refused", 3)->refused);
-    EXPECT_FALSE(peer_loss("ConnectionResetError: [Errno 104] Connection reset by peer", 3)->refused);
+TEST(PeerLoss, MayBeAnErrorOfTheRanksOwn) {
+    for (const std::string message : {
+             "ConnectionRefusedError: [Errno 111] Connection refused",
+             "struct.error: unpack requires a buffer of 4 bytes",
+             "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+             "EOFError: Ran out of input",
+             "asyncio.exceptions.TimeoutError",
+             "KeyError: 'a'\nwhile handling ConnectionResetError: [Errno 104] Connection reset by peer",
+         })
+        EXPECT_TRUE(peer_loss(message, 3) && peer_loss(message, 3)->suspect) << message;
+    for (const std::string message : {
+             "ncclRemoteError: connect to 10.77.0.2<41234> returned Connection refused",
+             "ConnectionResetError: [Errno 104] Connection reset by peer",
+             "AttributeError: x\nwhile handling RuntimeError: [gloo/pair.cc:538] Connection closed by peer",
+         })
+        EXPECT_FALSE(peer_loss(message, 3)->suspect) << message;
+}
+
+TEST(PeerLoss, IsOfALibraryByWhichRanksCommunicateOrOutside) {
+    for (const std::string message :
+         {"[gloo/pair.cc:538] Connection closed by peer", "torch.distributed.DistNetworkError: Broken pipe",
+          "all_reduce #21 in group world: rank 2 has left the group", "Communication error with rank 2: MPIDI_CH3I"})
+        EXPECT_FALSE(peer_loss(message, 3)->outside) << message;
+    for (const std::string message : {"EOFError", "BrokenPipeError: [Errno 32] Broken pipe", "error compiling: EOF"})
+        EXPECT_TRUE(peer_loss(message, 3)->outside) << message;
+}
+
+TEST(PeerLoss, OfALocalRankNamesNoRank) {
+    for (const std::string message : {"local rank 1: lost connection: EOFError()", "local_rank 1 lost connection"})
+        EXPECT_EQ(peer_loss(message, 3)->ranks, std::vector<int>{}) << message;
 }
 
 TEST(PeerLoss, OfARankIsNotWhatItSaysOfItself) {
