@@ -33,25 +33,30 @@ bool wraps(std::string_view exception) {
     return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
 }
 
+/// Begins the exception of a thread, a task or a handler of Python. The main thread's ends the process.
+bool begins_aside(const LogLine& line) {
+    constexpr std::array kBegins = std::to_array<std::string_view>(
+        {"Exception ignored", "Exception in thread ", "--- Logging error ---", "Error in atexit._run_exitfuncs",
+         "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback "});
+    return std::ranges::any_of(kBegins, [&](std::string_view begin) { return line.text.starts_with(begin); });
+}
+
+bool is_aside(const Lines& lines, std::size_t traceback) {
+    constexpr std::size_t kMostAbove = 3;  // "future: <Task finished ...>" and the like
+    for (std::size_t at = traceback; at-- > 0 && traceback - at <= kMostAbove && !lines[at].text.empty();)
+        if (begins_aside(lines[at])) return true;
+    return false;
+}
+
 /// From `first` to the next blank line.
 std::string paragraph(const Lines& lines, std::size_t first) {
     std::string text;
     for (std::size_t at = first; at < lines.size() && !lines[at].text.empty(); ++at) {
-        if (lines[at].text.starts_with("Exception ignored")) break;
+        if (begins_aside(lines[at])) break;
         if (at > first && (lines[at].is_remark() || is_end_alone(lines[at]) || is_frame(lines[at]))) continue;
         text += (text.empty() ? "" : "\n") + lines[at].text;
     }
     return text;
-}
-
-/// Of a thread, a task or a handler of Python. The main thread's exception ends the process.
-bool is_aside(const Lines& lines, std::size_t traceback) {
-    constexpr std::array kBegins = std::to_array<std::string_view>(
-        {"Exception in thread ", "--- Logging error ---", "Error in atexit._run_exitfuncs", "future: <Task finished",
-         "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback "});
-    for (std::size_t at = traceback, above = 0; at-- > 0 && above < 3 && !lines[at].text.empty(); ++above)
-        if (std::ranges::any_of(kBegins, [&](auto begin) { return lines[at].text.starts_with(begin); })) return true;
-    return false;
 }
 
 bool is_traceback(const Lines& lines, std::size_t at) {
