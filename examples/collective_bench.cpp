@@ -95,7 +95,10 @@ int bench(const BenchOptions& options, const Operation& operation) {
         Pattern pattern(options.type, world.rank(), world.size(), each, operation.in_all, operation.out_all);
         const int fewer = at <= 1024 ? 1000 : at <= 65536 ? 400 : at <= 1 << 20 ? 100 : 15;
         std::optional<OnDevice> device;
-        if (options.device == dlaunch::Device::cuda && !barrier) device.emplace(pattern);
+        if (options.device == dlaunch::Device::cuda && !barrier) {
+            device.emplace(pattern);
+            if (operation.shifts) world.broadcast(device->out());  // under auto a collective comes first
+        }
         const double us = measure(world, options.iterations > 0 ? options.iterations : fewer, [&] {
             if (!device) return operation.call(world, pattern.in(), pattern.out());
             operation.call(world, device->in(), device->out());
