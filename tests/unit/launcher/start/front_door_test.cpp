@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -95,9 +96,12 @@ TEST(FrontDoor, LetsHandshakesWaitBeyondTheLimit) {
     auth::Tls recorded(tls, auth::Tls::Side::client);
     with_clients(front.loop, [&] {
         std::vector<Peer> replayers;
+        const auto begin = std::chrono::steady_clock::now();
         for (int count = 0; count < 300; ++count) replayers.emplace_back(front.ports[0].port).send(recorded.sealed());
         EXPECT_NE(replayers[255].receive(1), "");
-        EXPECT_EQ(replayers[256].receive_now(1), "");
+        const std::string answer = replayers[256].receive_now(1);
+        const bool is_in_time = std::chrono::steady_clock::now() - begin < std::chrono::seconds(3);
+        EXPECT_TRUE(answer.empty() || !is_in_time) << "a handshake in progress has 3 s, and then makes room";
         replayers.erase(replayers.begin(), replayers.begin() + 100);
         EXPECT_NE(replayers.back().receive(1), "");
         EXPECT_TRUE(front.find(tls));
