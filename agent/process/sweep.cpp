@@ -77,7 +77,7 @@ bool has_children() {
     return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
-/// Without /proc: tests every pid for being a child. Takes most of a second.
+/// Without /proc, which has the largest pid, too: tests every pid for being a child. Takes one to three seconds.
 std::vector<pid_t> children_by_number(std::span<const pid_t> spared) {
     constexpr pid_t kMostNumbers = 4 << 20;  // the kernel's own limit
     std::vector<pid_t> found;

@@ -25,7 +25,7 @@ def test_no_other_process_is_killed(job, prefix):
 @BOTH
 def test_processes_left_in_a_workers_group_are_ended(job, prefix):
     run = job('sleep "$TEST_RUN_MARK" &\n', prefix=prefix, env=NO_CGROUP)
-    assert run.wait(10).rc == 0
+    assert run.wait(60).rc == 0
     run.nothing_left(1)
 
 
@@ -39,7 +39,7 @@ def test_children_of_a_worker_have_the_grace_too(job, prefix, seen):
 @BOTH
 def test_detached_processes_are_ended(job, prefix):
     run = job(DETACH, prefix=prefix, env=NO_CGROUP)
-    result = run.wait(20)
+    result = run.wait(60)
     assert result.rc == 0 and "dlaunch: ended 2 processes that workers had left behind: ? (pid " in result.err
     run.nothing_left(1)
 
@@ -49,7 +49,7 @@ def test_nothing_outlives_a_killed_agent(job):
     run = job(f'{DETACH}sleep "$TEST_RUN_MARK" &\nready\nwait\n', prefix=MISSING, env=NO_CGROUP)
     run.ready(2)
     os.kill(run.agent(), signal.SIGKILL)
-    assert run.wait(20).rc == 128 + signal.SIGKILL
+    assert run.wait(60).rc == 128 + signal.SIGKILL
     run.nothing_left()
 
 
@@ -58,7 +58,7 @@ def test_children_from_before_exec_are_spared(start, shell_worker):
     worker = shell_worker(DETACH)
     shell = (*MISSING, "bash", "-c", 'setsid sleep "$TEST_RUN_MARK" & exec "$@"', "bash")
     run = start("--no-python", worker, prefix=shell, env=NO_CGROUP)
-    assert run.wait(20).rc == 0
+    assert run.wait(60).rc == 0
     (spared,) = run.living()
     os.kill(spared, signal.SIGKILL)
     run.nothing_left(1)
