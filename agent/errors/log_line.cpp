@@ -118,9 +118,10 @@ bool LogLine::is_logged_as_fatal() const { return text.starts_with('F') && is_of
 LogLine plain_line(std::string_view line) {
     LogLine made{without_colours(line)};
     std::string& text = made.text;
-    const std::size_t bracket = text.find("]:");
-    if (text.starts_with("[rank") && bracket != std::string::npos) {
-        text.erase(0, bracket + 2);
+    constexpr std::string_view kRank = "[rank";
+    const std::size_t digits = text.find_first_not_of("0123456789", kRank.size());
+    if (text.starts_with(kRank) && digits != std::string::npos && text.compare(digits, 2, "]:") == 0) {
+        text.erase(0, digits + 2);
         if (text.starts_with(' ')) text.erase(0, 1);
     }
     const std::size_t box = text.find_first_not_of(' ');

@@ -41,12 +41,12 @@ bool contains(const Lines& lines, std::string_view text) {
 Lines words_of(const Failure& failure, std::size_t most) {
     Lines message = message_of(failure);
     const std::string first = message.empty() ? "" : message.front();
-    if (failure.is_on_screen && (!failure.record || contains(failure.stderr_tail, first))) return {};
+    const bool is_on_stderr = (message.empty() && !failure.record) || contains(failure.stderr_tail, first);
+    if (failure.is_on_screen && is_on_stderr) return {};
     Lines frame;
     if (failure.record) frame = last_frame(lines_of(failure.record->callstack), {});
     if (frame.empty()) frame = last_frame(failure.stderr_tail, first);
     if (!failure.record && frame.empty()) {
-        const bool is_on_stderr = message.empty() || contains(failure.stderr_tail, first);
         Lines words = last_words(is_on_stderr ? failure.stderr_tail : message);
         if (words.size() > most) words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(most));
         return words;

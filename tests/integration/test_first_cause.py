@@ -114,3 +114,10 @@ def test_ranks_that_name_each_other_in_a_circle(dlaunch, script):
     result = dlaunch("--nproc-per-node=3", "--no-python", program)
     rank = int(re.search(r"^dlaunch: rank (\d) .* exited with (\d)", head(result))[1])
     assert result.rc == 4 + rank, result.err
+
+
+@pytest.mark.parametrize("hosts", [["--nproc-per-node=2"], ["--launcher=fork", "--hosts=a,b"]], ids=["a node", "two hosts"])
+def test_an_error_on_standard_output_is_quoted(dlaunch, script, hosts):
+    program = script("fails", '#!/bin/sh\n[ "$RANK" = 1 ] || exec sleep 60\necho "[rank 1] Error: cannot reshape [3, 4]: 13 elements"\nexit 3\n')
+    result = dlaunch(*hosts, "--no-python", program)
+    assert result.rc == 3 and "    [rank 1] Error: cannot reshape [3, 4]: 13 elements\n" in result.err, result.err

@@ -100,6 +100,12 @@ TEST(ErrorMessage, OfAChainIsTheErrorThatCameUpWhileALossWasHandled) {
     EXPECT_EQ(chain("ValueError: loss is NaN", kDuring, "KeyError: 'a'"), "ValueError: loss is NaN");
 }
 
+TEST(ErrorMessage, KeepsALineBehindTheProgramsOwnPrefix) {
+    const std::string line = "[rank 0] training failed: [gloo/pair.cc:598] Connection closed by peer [127.0.0.1]:40332";
+    EXPECT_EQ(error_message({line}), line);
+    EXPECT_EQ(error_message({"[rank0]: ValueError: [a]:b"}), "ValueError: [a]:b");
+}
+
 TEST(ErrorMessage, OfTheMainThreadCountsMoreThanThatOfAnotherOrOfATask) {
     const auto main = traceback("ValueError: bad shard 20");
     for (const char* aside :
