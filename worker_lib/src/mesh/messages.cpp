@@ -18,19 +18,16 @@ constexpr Time kForEver = Time::max();
 
 }  // namespace
 
-struct Messages::Pending final : WorkState {
-    Pending(const Transfer& what, std::shared_ptr<Messages> messages) : transfer(what), owner(std::move(messages)) {}
+struct Messages::Pending final : MessageCall {
+    Pending(const Transfer& what, std::shared_ptr<Messages> messages) : MessageCall(what), owner(std::move(messages)) {}
     bool wait_until(Time deadline) override { return WorkState::done() || owner->wait(*this, deadline); }
     bool done() override { return wait_until(Time{}); }
-    const Transfer transfer;
     const std::shared_ptr<Messages> owner;
     std::size_t sent = 0;    // bytes of a send, with its envelope, that the caller has written itself
     bool in_flight = false;  // a send that has begun
-    [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
-    [[nodiscard]] std::span<std::byte> data() const { return {static_cast<std::byte*>(transfer.data), bytes()}; }
 };
 
-Messages::Messages(Mesh& mesh) : mesh_(mesh), peers_(static_cast<std::size_t>(mesh.size())) {}
+Messages::Messages(Mesh& mesh) : mesh_(mesh), peers_(static_cast<std::size_t>(mesh.size())), matcher_(mesh.group()) {}
 Messages::~Messages() { close({ErrorCode::aborted, "the group was destroyed"}); }
 
 void Messages::start(int rank, bool reads) {
@@ -58,7 +55,7 @@ bool Messages::caller_reads(const Transfer& transfer) {
 /// Writes what the connection takes at once, unless earlier messages wait. True: the whole message.
 bool Messages::send_now(Peer& peer, const Call& call) {
     if (!peer.out || !peer.sends.empty()) return false;
-    const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type};
+    const Envelope envelope = call->envelope();
     call->sent = peer.out->send_now(std::as_bytes(std::span(&envelope, 1)), call->data());
     call->in_flight = call->sent > 0;
     if (call->sent < sizeof envelope + call->bytes()) return false;
@@ -70,17 +67,15 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     const std::lock_guard lock(mutex_);
     auto call = std::make_shared<Pending>(transfer, shared_from_this());
     const auto fail = [&](const Error& error) {
-        call->finish(std::make_exception_ptr(error));
+        call->fail(error);
         return call;
     };
     if (closed_) return fail(*closed_);
     if (transfer.sends && transfer.peer == mesh_.rank()) {
-        const auto* begin = static_cast<const std::byte*>(transfer.data);
-        unexpected_.push_back({transfer.peer,
-                               {call->bytes(), transfer.tag, transfer.type},
-                               std::vector<std::byte>(begin, begin + call->bytes())});
+        Incoming own{.envelope = call->envelope(), .fate = Incoming::Fate::held};
+        own.memory.assign(call->data().begin(), call->data().end());
+        matcher_.arrived(transfer.peer, own);
         call->finish();
-        match_unexpected();
     } else if (transfer.sends) {
         Peer& peer = peers_[static_cast<std::size_t>(transfer.peer)];
         if (peer.lost) return fail(lost(*peer.lost, true));
@@ -88,13 +83,12 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
         peer.sends.push_back(call);
         start(transfer.peer, false);
     } else {
-        receives_.push_back(call);
-        match_unexpected();
+        matcher_.post(call);
         for (int r = 0; r < mesh_.size() && !call->WorkState::done(); ++r)
             if (transfer.peer == kAnySource || (transfer.peer == r && !caller_reads(transfer))) start(r, true);
         const Error* const no_sender = why_no_sender(transfer.peer);
         if (no_sender && !call->WorkState::done()) {
-            receives_.remove(call);
+            matcher_.withdraw(*call);
             return fail(lost(*no_sender, false));
         }
     }
@@ -118,44 +112,6 @@ Error Messages::lost(const Error& why, bool sends) const {
     return failure(why.code(), where(sends), why.ranks(), why.what());
 }
 
-bool Messages::accepts(const Call& call, int source, const Envelope& envelope) const {
-    const Transfer& t = call->transfer;
-    return (t.peer == source || t.peer == kAnySource) && (t.tag == envelope.tag || t.tag == kAnyTag);
-}
-
-/// True: type and count permit to receive the message into the buffer. False: the receive has been failed.
-bool Messages::fits(const Call& call, int source, const Envelope& envelope) const {
-    const Transfer& t = call->transfer;
-    const std::size_t count = envelope.bytes / size_of(envelope.type);
-    if (envelope.type == t.type && (count == t.count || (t.up_to && count < t.count))) return true;
-    call->finish(std::make_exception_ptr(
-        failure(ErrorCode::mismatch, where(false), {source, mesh_.rank()},
-                fmt::format("rank {} sent {} {} with tag {}, rank {} receives {}{} {}", mesh_.group().named(source),
-                            count, name_of(envelope.type), envelope.tag, mesh_.group().named(mesh_.rank()),
-                            t.up_to ? "up to " : "", t.count, name_of(t.type)))));
-    return false;
-}
-
-void Messages::match_unexpected() {
-    for (auto at = receives_.begin(); at != receives_.end();) {
-        const Call call = *at;
-        const auto unexpected = std::find_if(unexpected_.begin(), unexpected_.end(),
-                                             [&](const Unexpected& e) { return accepts(call, e.source, e.envelope); });
-        if (unexpected == unexpected_.end()) {
-            ++at;
-            continue;
-        }
-        at = receives_.erase(at);
-        if (fits(call, unexpected->source, unexpected->envelope)) {
-            if (!unexpected->bytes.empty())
-                std::memcpy(call->transfer.data, unexpected->bytes.data(), unexpected->bytes.size());
-            call->finish({unexpected->source, unexpected->envelope.tag,
-                          unexpected->envelope.bytes / size_of(unexpected->envelope.type)});
-        }
-        unexpected_.erase(unexpected);
-    }
-}
-
 // --- reader and writer threads ---------------------------------------------------------------------------------------
 
 void Messages::read(int rank) {
@@ -171,7 +127,7 @@ void Messages::read(int rank) {
 /// (sendrecv) may wait for a rank that does the same.
 void Messages::start_readers() {
     const std::lock_guard lock(mutex_);
-    for (const Call& receive : receives_)
+    for (const auto& receive : matcher_.receives())
         if (receive->transfer.peer != kAnySource) start(receive->transfer.peer, true);
 }
 
@@ -191,7 +147,7 @@ void Messages::read_here(Pending& call, Time until) {
     try {
         while (!call.WorkState::done()) read_one(rank, began, until);
     } catch (const TimedOut& error) {
-        const bool is_cut = peer.incoming.receiver && until >= peer.incoming.receiver->transfer.deadline;
+        const bool is_cut = peer.incoming.receive && until >= peer.incoming.receive->transfer.deadline;
         if (is_cut) lose(rank, error, began, true);
     } catch (const std::exception& error) {
         lose(rank, error, began, true);
@@ -207,59 +163,34 @@ void Messages::read_here(Pending& call, Time until) {
 void Messages::read_one(int rank, Time& began, Time until) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     Incoming& incoming = peer.incoming;
-    const Envelope& envelope = incoming.envelope;
     peer.in->transfer(std::as_writable_bytes(std::span(&incoming.envelope, 1)), incoming.head, until);
-    if (!incoming.has_place) find_place(rank, incoming, began);
-    const Call& receiver = incoming.receiver;
+    if (incoming.fate == Incoming::Fate::undecided) find_place(rank, incoming, began);
+    const MessageMatcher::Receive receive = incoming.receive;
     try {
-        const std::span<std::byte> place = receiver ? receiver->data() : std::span(incoming.elsewhere);
-        if (envelope.bytes > 0)
-            peer.in->transfer(place.first(envelope.bytes), incoming.body,
-                              receiver ? std::min(until, receiver->transfer.deadline) : until);
+        if (incoming.envelope.bytes > 0)
+            peer.in->transfer(incoming.place(), incoming.body,
+                              receive ? std::min(until, receive->transfer.deadline) : until);
     } catch (const std::exception& error) {
-        const bool goes_on =
-            dynamic_cast<const TimedOut*>(&error) && (!receiver || until < receiver->transfer.deadline);
-        if (receiver && !goes_on)
-            receiver->finish(
-                std::make_exception_ptr(mesh_.translate(error, rank, where(false), receiver->transfer.began)));
+        const bool goes_on = dynamic_cast<const TimedOut*>(&error) && (!receive || until < receive->transfer.deadline);
+        if (receive && !goes_on) receive->fail(mesh_.translate(error, rank, where(false), receive->transfer.began));
         throw;
     }
-    Incoming arrived = std::exchange(incoming, {});
-    if (arrived.receiver)
-        return arrived.receiver->finish(
-            {rank, arrived.envelope.tag, arrived.envelope.bytes / size_of(arrived.envelope.type)});
-    if (arrived.is_discarded) return;
     const std::lock_guard lock(mutex_);
-    unexpected_.push_back({rank, arrived.envelope, std::move(arrived.elsewhere)});
-    match_unexpected();
+    matcher_.arrived(rank, incoming);
 }
 
-/// Waits for a receive call that lets the message in, or for one of a message behind it.
+/// Waits until the message has a place: a receive, or memory as a receive waits for a message behind it.
 void Messages::find_place(int rank, Incoming& incoming, Time& began) {
-    const Envelope& envelope = incoming.envelope;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
-        if (closed_) return true;
-        const auto wanted = std::find_if(receives_.begin(), receives_.end(),
-                                         [&](const Call& call) { return accepts(call, rank, envelope); });
-        if (wanted != receives_.end()) {
-            incoming.receiver = *wanted;
-            receives_.erase(wanted);
-            return true;
-        }
-        return std::any_of(receives_.begin(), receives_.end(),
-                           [&](const Call& c) { return c->transfer.peer == rank || c->transfer.peer == kAnySource; });
+        if (!closed_) matcher_.decide(rank, incoming);
+        return closed_ || incoming.fate != Incoming::Fate::undecided;
     });
     if (closed_) throw Error(*closed_);
-    if (incoming.receiver && !fits(incoming.receiver, rank, envelope)) {
-        incoming.receiver.reset();
-        incoming.is_discarded = true;
-    }
-    if (incoming.receiver)
-        began = incoming.receiver->transfer.began;
-    else
-        incoming.elsewhere = allocate_unexpected(mesh_.group(), rank, envelope.bytes);
-    incoming.has_place = true;
+    if (incoming.receive) began = incoming.receive->transfer.began;
+    // A lane cannot skip: what is discarded is read, too.
+    if (incoming.fate == Incoming::Fate::discarded)
+        incoming.memory = allocate_unexpected(mesh_.group(), rank, incoming.envelope.bytes);
 }
 
 void Messages::write(int rank) {
@@ -274,7 +205,7 @@ void Messages::write(int rank) {
             call->in_flight = true;
         }
         try {
-            Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type};
+            Envelope envelope = call->envelope();
             std::size_t head = std::min(call->sent, sizeof envelope), body = call->sent - head;
             peer.out->transfer(std::as_writable_bytes(std::span(&envelope, 1)), head, call->transfer.deadline);
             if (envelope.bytes > 0) peer.out->transfer(call->data(), body, call->transfer.deadline);
@@ -304,14 +235,13 @@ void Messages::lose(int rank, const std::exception& thrown, Time began, bool rea
     if (!peer.lost) peer.lost = std::make_unique<Error>(why);
     std::erase_if(peer.sends, [&](const Call& call) {
         if (reads && call->in_flight) return false;
-        call->finish(std::make_exception_ptr(lost(*peer.lost, true)));
+        call->fail(lost(*peer.lost, true));
         return true;
     });
     if (!reads) return;
-    receives_.remove_if([&](const Call& call) {
-        const Error* const no_sender = why_no_sender(call->transfer.peer);
-        if (no_sender) call->finish(std::make_exception_ptr(lost(*no_sender, false)));
-        return no_sender != nullptr;
+    matcher_.fail([&](const Transfer& receive) -> std::optional<Error> {
+        const Error* const no_sender = why_no_sender(receive.peer);
+        return no_sender ? std::optional(lost(*no_sender, false)) : std::nullopt;
     });
 }
 
@@ -324,19 +254,11 @@ bool Messages::wait(Pending& call, Time deadline) {
     if (Clock::now() < call.transfer.deadline) return false;
     {
         const std::lock_guard lock(mutex_);
-        const bool sends = call.transfer.sends;
-        const int peer = call.transfer.peer;
         const auto is_idle = [&](const Call& other) { return other.get() == &call && !call.in_flight; };
-        const std::size_t found = sends ? std::erase_if(peers_[static_cast<std::size_t>(peer)].sends, is_idle)
-                                        : std::erase_if(receives_, is_idle);
-        const std::vector<int> ranks = peer == kAnySource ? std::vector<int>{} : std::vector<int>{peer};
-        if (found > 0)
-            call.finish(std::make_exception_ptr(
-                failure(ErrorCode::timeout, where(sends), ranks,
-                        fmt::format("rank {} waited {} for {} to {}", mesh_.group().named(mesh_.rank()),
-                                    describe(Clock::now() - call.transfer.began),
-                                    ranks.empty() ? "any rank" : mesh_.group().names.list(ranks),
-                                    sends ? "receive" : "send"))));
+        const bool was_idle =
+            call.transfer.sends ? std::erase_if(peers_[static_cast<std::size_t>(call.transfer.peer)].sends, is_idle) > 0
+                                : matcher_.withdraw(call);
+        if (was_idle) call.fail(overdue(call.transfer, mesh_.group(), Clock::now()));
     }
     return call.WorkState::wait_until(deadline);
 }
@@ -345,15 +267,12 @@ void Messages::close(const Error& why) {
     {
         const std::lock_guard lock(mutex_);
         if (!closed_) closed_ = std::make_unique<Error>(why);
-        const auto end = [&](const Call& call) {
-            const bool aborted = closed_->code() == ErrorCode::aborted;
-            call->finish(
-                std::make_exception_ptr(aborted ? *closed_ : interrupted(*closed_, where(call->transfer.sends))));
+        const auto error = [&](const Transfer& transfer) {
+            return closed_->code() == ErrorCode::aborted ? *closed_ : interrupted(*closed_, where(transfer.sends));
         };
-        for (const Call& call : receives_) end(call);
-        receives_.clear();
+        matcher_.fail(error);
         for (Peer& peer : peers_) {
-            for (const Call& call : peer.sends) end(call);
+            for (const Call& call : peer.sends) call->fail(error(call->transfer));
             peer.sends.clear();
             if (peer.in) peer.in->abort();
             if (peer.out) peer.out->abort();

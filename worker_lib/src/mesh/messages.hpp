@@ -6,16 +6,15 @@
 /// A caller that waits for a message of one peer reads itself, if the transport permits it, and one that sends writes
 /// itself what the connection takes at once: threads that wake each other cost more than the message.
 ///
-/// As in shared memory, a message goes to the first posted receive that matches source and tag. An unmatched message is
-/// read only when a receive is posted for a message behind it.
+/// MessageMatcher chooses the receive. An unmatched message is read only when it is held.
 
 #include <condition_variable>
 #include <deque>
-#include <list>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "worker_lib/src/core/message_matcher.hpp"
 #include "worker_lib/src/mesh/mesh.hpp"
 
 namespace dlaunch::worker::mesh {
@@ -32,26 +31,8 @@ public:
     void close(const Error& why);
 
 private:
-    struct Envelope {
-        std::uint64_t bytes = 0;
-        std::int32_t tag = 0;
-        ElementType type = DType::uint8;
-    };
     struct Pending;
     using Call = std::shared_ptr<Pending>;
-    struct Unexpected {
-        int source;
-        Envelope envelope;
-        std::vector<std::byte> bytes;
-    };
-    /// A message on its way in: the parts that have arrived, and where the rest goes.
-    struct Incoming {
-        Envelope envelope;
-        std::size_t head = 0, body = 0;  // bytes that have arrived
-        bool has_place = false, is_discarded = false;
-        Call receiver;                     // else `elsewhere`
-        std::vector<std::byte> elsewhere;  // of an unmatched message
-    };
     struct Peer {
         std::thread reader, writer;
         bool is_read = false;       // a caller of wait() reads, and there is no reader thread
@@ -74,9 +55,6 @@ private:
     void lose(int rank, const std::exception& thrown, Time began, bool reads);
     [[nodiscard]] const Error* why_no_sender(int rank) const;
     [[nodiscard]] Error lost(const Error& why, bool sends) const;
-    void match_unexpected();
-    bool accepts(const Call& call, int source, const Envelope& envelope) const;
-    bool fits(const Call& call, int source, const Envelope& envelope) const;
     bool wait(Pending& call, Time deadline);
     [[nodiscard]] Error::Where where(bool sends) const { return {sends ? "send" : "recv", 0, mesh_.group().name}; }
 
@@ -84,8 +62,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;  // a call was posted, or the group has ended
     std::vector<Peer> peers_;
-    std::list<Call> receives_;
-    std::list<Unexpected> unexpected_;
+    MessageMatcher matcher_;
     std::unique_ptr<Error> closed_;
     std::mutex joining_;  // serializes concurrent close() of a failing call and an abort()
 };

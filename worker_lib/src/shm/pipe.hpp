@@ -6,14 +6,6 @@
 
 namespace dlaunch::worker::shm {
 
-/// The header of each message in a ring.
-struct Envelope {
-    std::uint64_t bytes = 0;
-    std::int32_t tag = 0;
-    ElementType type = DType::uint8;
-};
-static_assert(sizeof(Envelope) == 16);
-
 /// One end of a ring: a byte queue of fixed capacity for one writer and one reader.
 class Pipe {
 public:
