@@ -9,6 +9,7 @@
 
 #include "agent/errors/error_message.hpp"
 #include "agent/errors/hosts_in.hpp"
+#include "agent/errors/last_frame.hpp"
 #include "agent/errors/words.hpp"
 #include "rendezvous/base/text.hpp"
 
@@ -201,6 +202,15 @@ bool is_of_service(std::string_view low) {
                          "botocore"});
 }
 
+/// Whether the statement of Python that failed receives from a connection: what it got may be the end of a stream.
+bool fails_to_use_what_it_receives(const Failure& failure) {
+    const std::string_view message = failure.message;
+    const auto frame = last_frame(failure.stderr_tail, message.substr(0, message.find('\n')));
+    return std::ranges::any_of(frame, [](const std::string& line) {
+        return has_any(line, {".recv(", ".recv_into(", ".recvfrom(", ".recv_bytes(", ".readline("});
+    });
+}
+
 }  // namespace
 
 std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
@@ -220,10 +230,10 @@ std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
                contains(whole, pattern.text, own);
     });
     const bool is_doubtful = !found && std::ranges::any_of(doubtful_patterns(), [&](const PeerLossPattern& pattern) {
-        return low.find(pattern.text) != std::string::npos;
+        return contains(low, pattern.text, own);
     });
-    if ((!found && !is_doubtful && !is_end_of_file(low)) || is_about_files(low) || is_about_code(low))
-        return std::nullopt;
+    if (!found && !is_doubtful && !is_end_of_file(low)) return std::nullopt;
+    if (is_about_files(low) || (is_about_code(low) && !is_doubtful)) return std::nullopt;
     const bool outside = !is_of_library(low);
     return PeerLoss{ranks_in(message, own_rank), hosts_in(message), is_of_service(low), outside,
                     is_doubtful || (outside && is_refusal(low))};
@@ -239,6 +249,8 @@ std::optional<PeerLoss> peer_loss(const Failure& failure) {
     constexpr int kPipeOfAShell = 128 + SIGPIPE;  // of the program that a shell has run
     if (failure.how == ExitKind::exited && failure.code == kPipeOfAShell && failure.message.empty()) return kBrokenPipe;
     const auto on_stderr = peer_loss(failure.message, failure.rank);
+    if (!on_stderr && failure.how == ExitKind::exited && fails_to_use_what_it_receives(failure))
+        return PeerLoss{.outside = true, .suspect = true};
     if (!failure.record) return on_stderr;
     const bool has_traceback = std::any_of(failure.stderr_tail.begin(), failure.stderr_tail.end(),
                                            [](const auto& line) { return line.find(kTraceback) != std::string::npos; });

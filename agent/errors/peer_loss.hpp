@@ -23,7 +23,7 @@ struct PeerLossPattern {
 /// All patterns, for tests and readers.
 [[nodiscard]] std::span<const PeerLossPattern> peer_loss_patterns();
 /// What a rank reports that reads an end of stream as data, or waits in vain; so does a rank with a broken file or a
-/// slow task of its own. In small letters, found as they stand.
+/// slow task of its own. In small letters.
 [[nodiscard]] std::span<const PeerLossPattern> doubtful_patterns();
 
 /// Joins an error to the loss that its rank had met.

@@ -98,6 +98,8 @@ TEST(ErrorMessage, OfAChainIsTheErrorThatCameUpWhileALossWasHandled) {
     EXPECT_EQ(chain(kReset, kFrom, "TrainingError: step 7 failed"), kReset);
     EXPECT_EQ(chain(kReset, kDuring, "BrokenPipeError: [Errno 32] Broken pipe"), kReset);
     EXPECT_EQ(chain("ValueError: loss is NaN", kDuring, "KeyError: 'a'"), "ValueError: loss is NaN");
+    const std::string cut = "http.client.IncompleteRead: IncompleteRead(73000 bytes read)";
+    EXPECT_EQ(chain("ValueError: invalid literal for int() with base 16: b''", kFrom, cut), cut);
 }
 
 TEST(ErrorMessage, KeepsALineBehindTheProgramsOwnPrefix) {
