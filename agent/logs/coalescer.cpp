@@ -118,13 +118,20 @@ std::optional<Coalescer::Line> Coalescer::next(base::Time now) {
     return take(first_before(*text));
 }
 
+std::optional<Coalescer::Line> Coalescer::next_of(int number, base::Time until) {
+    const Rank& of = rank(number);
+    if (of.queue.empty() || of.queue.front().since > until) return {};
+    return take(*of.queue.front().text);
+}
+
 Coalescer::Line Coalescer::take(Text& text) {
-    Line line;
+    Line line{.since = base::Time::max()};
     auto& copies = text.second;
     for (Copies& each : copies) {
         Rank& from = rank(each.rank);
         if (!from.at_head(text)) continue;
         line.ranks.push_back(each.rank);
+        line.since = std::min(line.since, from.queue.front().since);
         pop(from);
         --each.count;
     }

@@ -39,6 +39,7 @@ public:
     struct Line {
         std::vector<int> ranks;  ///< ascending
         std::string text;
+        base::Time since{};  ///< when the first of these ranks printed it
     };
     /// Byte limits apply to the queue of one rank; each line counts kLineBytes more than its text.
     struct Limits {
@@ -63,6 +64,9 @@ public:
 
     /// The next line that may leave now; with Time::max() every line may.
     [[nodiscard]] std::optional<Line> next(base::Time now);
+
+    /// The oldest line of this rank, before its time, if the rank printed it until `until`.
+    [[nodiscard]] std::optional<Line> next_of(int rank, base::Time until);
 
     /// The time when next() returns a line even if no rank prints any more.
     [[nodiscard]] std::optional<base::Time> deadline() const;

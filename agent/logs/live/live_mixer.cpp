@@ -101,16 +101,23 @@ void LiveMixer::end_blocks(base::Time now, bool all) {
             end_block(*stream, now);
 }
 
+/// What a rank printed on stdout before its block of stderr is shown above the block.
 void LiveMixer::show_coalesced(base::Time now) {
-    for (Coalescer& coalescer : coalescers_) {
-        while (auto line = coalescer.next(now)) {
-            if (line->ranks != prefixed_ranks_) {
-                prefixed_ranks_ = line->ranks;
-                prefix_ = painted_prefix(line->ranks);
-            }
-            emit(prefix_, line->text);
-        }
+    auto& [of_stdout, of_stderr] = coalescers_;
+    while (const auto line = of_stdout.next(now)) emit(*line);
+    while (const auto block = of_stderr.next(now)) {
+        for (const int local_rank : block->ranks)
+            while (const auto line = of_stdout.next_of(local_rank, block->since)) emit(*line);
+        emit(*block);
     }
+}
+
+void LiveMixer::emit(const Coalescer::Line& line) {
+    if (line.ranks != prefixed_ranks_) {
+        prefixed_ranks_ = line.ranks;
+        prefix_ = painted_prefix(line.ranks);
+    }
+    emit(prefix_, line.text);
 }
 
 std::string LiveMixer::painted_prefix(const std::vector<int>& local_ranks) const {

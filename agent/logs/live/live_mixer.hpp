@@ -85,6 +85,7 @@ private:
     void end_blocks(base::Time now, bool all);
     void show_coalesced(base::Time now);
     void show_held(base::Time now);
+    void emit(const Coalescer::Line& line);
     void emit(const std::string& prefix, std::string_view lines);
     [[nodiscard]] std::string painted_prefix(const std::vector<int>& local_ranks) const;
     [[nodiscard]] std::string prefix_of(const Stream& stream) const;

@@ -55,6 +55,20 @@ TEST_F(CoalescerTest, a_line_of_some_ranks_is_shown_after_the_window) {
     EXPECT_EQ(due(start_ + milliseconds(100)), "0,2:a");
 }
 
+TEST_F(CoalescerTest, lines_of_one_rank_can_be_shown_before_their_time_with_their_copies) {
+    open(3);
+    add("01", "a", start_);
+    add("0", "b", start_ + milliseconds(10));
+    EXPECT_FALSE(coalescer_.next_of(2, start_));
+    const auto first = coalescer_.next_of(0, start_);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->ranks, (Ranks{0, 1}));
+    EXPECT_EQ(first->text, "a");
+    EXPECT_EQ(first->since, start_);
+    EXPECT_FALSE(coalescer_.next_of(0, start_)) << "b came later";
+    EXPECT_EQ(due(start_ + milliseconds(110)), "0:b");
+}
+
 TEST_F(CoalescerTest, an_equal_line_after_the_window_is_shown_again) {
     open(2);
     add("0", "a", start_);

@@ -81,6 +81,17 @@ TEST_F(LiveMixerTest, HoldsABlockOfStderrTogether) {
     EXPECT_EQ(shown(), "[0] a0|[0] a1|[0] a2|[1] b0|[1] b1|[1] b2|");
 }
 
+TEST_F(LiveMixerTest, ShowsABlockOfStderrBelowWhatItsRankHasPrintedBefore) {
+    out(0, "mine 0\n");
+    out(1, "mine 1\n");
+    wait(10ms);
+    err(1, "Traceback\nE: x\n");
+    for (const int rank : {1, 0}) mixer_->end(sources_[rank][1], now_);  // no rank can print the block any more
+    EXPECT_EQ(shown(), "[1] mine 1|[1] Traceback|[1] E: x|");
+    wait(100ms);
+    EXPECT_EQ(shown(), "[0] mine 0|");
+}
+
 TEST_F(LiveMixerTest, FoldsEqualBlocks) {
     err(0, "Traceback\nE: x\n");
     err(1, "Traceback\nE: x\n");
