@@ -33,7 +33,8 @@ namespace {
 using base::Clock;
 using base::CoordinatorExit;
 
-constexpr auto kSendsLast = Milliseconds(200);  // for the delivery of the last messages
+// For the delivery of the last messages, while somebody is connected.
+constexpr auto kSendsLast = Milliseconds(200), kLookAgain = Milliseconds(5);
 constexpr auto kReleaseMayTake = Milliseconds(1'000);
 // A signal to every process may come by the guard, too. SLURM sends it twice at a time limit, with SIGCONT between.
 constexpr auto kSameRequest = Milliseconds(100), kSameBehindContinue = Milliseconds(500);
@@ -81,6 +82,7 @@ private:
     void release_claim();
     void on_signal();
     void leave(int status);
+    void leave_by(base::Time end);
 
     const base::CoordinatorSeat& seat_;
     CoordinatorJob job_;
@@ -207,11 +209,17 @@ void Process::leave(int status) {
     status_ = status;
     renew_timer_ = {};
     renewing_ = {};
-    leave_timer_ = loop_.after(kSendsLast, [this] {
-        if (claim_ && (status_ == CoordinatorExit::kOver || end_signal_ || host_->coordinator().deposed()))
-            return release_claim();
-        loop_.stop();
-    });
+    leave_by(Clock::now() + kSendsLast);
+}
+
+void Process::leave_by(base::Time end) {
+    if (host_->server().clients() > 0 && Clock::now() < end) {
+        leave_timer_ = loop_.after(kLookAgain, [this, end] { leave_by(end); });
+        return;
+    }
+    if (claim_ && (status_ == CoordinatorExit::kOver || end_signal_ || host_->coordinator().deposed()))
+        return release_claim();
+    loop_.stop();
 }
 
 int Process::run(const OnEnd& on_end) {

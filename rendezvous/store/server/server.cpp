@@ -45,6 +45,11 @@ std::string Server::address_of(ConnectionId connection) const {
     return client ? client->address : std::string();
 }
 
+std::size_t Server::clients() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(impl_->clients, [](const auto& client) { return client && !client->dead; }));
+}
+
 template <class Bytes>
 void Server::push(ConnectionId to, const Bytes& bytes) {
     Client* client = impl_->find(to);

@@ -90,6 +90,9 @@ public:
     /// The client's address without a port; empty if the connection has ended.
     [[nodiscard]] std::string address_of(ConnectionId connection) const;
 
+    /// The number of clients whose connection has not ended.
+    [[nodiscard]] std::size_t clients() const;
+
     /// Queues bytes for a client, without a limit; callers check unread(). No effect if the connection has ended.
     void send(ConnectionId to, std::string_view bytes);
     /// The same; all receivers share large bytes.

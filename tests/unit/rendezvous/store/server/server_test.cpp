@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "rendezvous/base/listener.hpp"
@@ -119,6 +120,31 @@ TEST(Server, may_push_from_outside_of_a_hook) {
         peer.send(kHello + hex("40 00000000"));
         EXPECT_EQ(peer.receive(4), "late");
         EXPECT_TRUE(peer.closed());
+    });
+}
+
+TEST(Server, counts_its_clients) {
+    base::Loop loop;
+    std::unique_ptr<Server> server;
+    std::promise<std::size_t> left;
+    ServerHooks hooks;
+    hooks.extension = [&](ConnectionId peer, std::uint8_t, std::string_view) {
+        server->send(peer, std::to_string(server->clients()));
+    };
+    hooks.closed = [&, first_left = true](ConnectionId, bool) mutable {
+        if (std::exchange(first_left, false)) left.set_value(server->clients());
+    };
+    server = *Server::listen(loop, "127.0.0.1", 0, hooks);
+    EXPECT_EQ(server->clients(), 0U);
+    with_clients(loop, [&] {
+        Peer first(server->port());
+        first.send(kHello + hex("40 00000000"));
+        EXPECT_EQ(first.receive(1), "1");
+        Peer second(server->port());
+        second.send(kHello + hex("40 00000000"));
+        EXPECT_EQ(second.receive(1), "2");
+        second.leave();
+        EXPECT_EQ(left.get_future().get(), 1U);
     });
 }
 
