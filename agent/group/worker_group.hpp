@@ -81,7 +81,7 @@ public:
     static constexpr std::size_t kStartingAtOnce = 16;  ///< workers between clone and the known result of exec
     static constexpr auto kHeldFor = std::chrono::milliseconds(100);
     static constexpr auto kMessageWithin = std::chrono::milliseconds(500);  ///< else the failure counts as any other
-    static constexpr auto kLongPreparation = std::chrono::seconds(10);     ///< of a template, until the hint is printed
+    static constexpr auto kLongPreparation = std::chrono::seconds(10);  ///< of a template, until the hint is printed
     static constexpr auto kUnkillable =
         std::chrono::seconds(10);  ///< after SIGKILL: a process alive after this hangs in the kernel
     static constexpr auto kSweepLimit = std::chrono::seconds(5);
