@@ -8,6 +8,7 @@
 #include "agent/errors/last_statement.hpp"
 #include "agent/errors/log_line.hpp"
 #include "agent/errors/peer_loss.hpp"
+#include "agent/errors/words.hpp"
 #include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
@@ -52,7 +53,7 @@ bool is_aside(const Lines& lines, std::size_t traceback) {
 std::string paragraph(const Lines& lines, std::size_t first) {
     std::string text;
     for (std::size_t at = first; at < lines.size() && !lines[at].text.empty(); ++at) {
-        if (begins_aside(lines[at])) break;
+        if (begins_aside(lines[at]) || (at > first && lines[at].text.find(kTraceback) == 0)) break;
         if (at > first && (lines[at].is_remark() || is_end_alone(lines[at]) || is_frame(lines[at]))) continue;
         text += (text.empty() ? "" : "\n") + lines[at].text;
     }
@@ -170,19 +171,33 @@ Lines plain_lines(const std::vector<std::string>& tail) {
     return lines;
 }
 
-/// The last traceback or fatal message; empty: there is none.
+/// "CalledProcessError: Command '...' returned non-zero exit status 1.", "RuntimeError: the trainer died with 1": the
+/// exception of a process about the status of its child, whose own words stand above.
+bool tells_status_of_child(std::string_view exception) {
+    std::string_view line = exception.substr(0, exception.find('\n'));
+    if (line.ends_with('.')) line.remove_suffix(1);
+    const std::string low = base::in_lower_case(line);
+    return !low.empty() && std::isdigit(static_cast<unsigned char>(low.back())) &&
+           has_any(low, {"exit status", "exit code", "exitcode", "exited with", "died with", "failed with",
+                         "ended with", "terminated with", "returned with"});
+}
+
+/// The last traceback or fatal message that counts; empty: there is none. `less`: what counts if there is none above.
 std::string last_fatal(const Lines& lines) {
-    std::string aside;
+    std::string less;
+    const auto keep = [&less](std::string text) {
+        if (less.empty()) less = std::move(text);
+    };
     for (std::size_t at = lines.size(); at-- > 0;) {
         if (is_traceback(lines, at) && !is_survived(lines, at)) {
             std::string text = lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
-            if (!is_aside(lines, at)) return text;
-            if (aside.empty()) aside = std::move(text);
+            if (!is_aside(lines, at) && !tells_status_of_child(text)) return text;
+            keep(std::move(text));
         } else if (is_fatal(lines[at])) {
-            return aside.empty() ? fatal_message(lines, at) : aside;
+            return less.empty() || tells_status_of_child(less) ? fatal_message(lines, at) : less;
         }
     }
-    return aside;
+    return less;
 }
 
 }  // namespace

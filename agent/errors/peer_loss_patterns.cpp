@@ -173,6 +173,8 @@ constexpr std::array kDoubtful = std::to_array<PeerLossPattern>({
     {"pickle data was truncated", "Python, pickle"},
     {"timeouterror\n", "Python, asyncio and concurrent.futures"},
     {"queue.empty\n", "Python, queue"},
+    {"no answer from", "several"},
+    {"no response from", "several"},
     {"invalid literal for int() with base 10: ''\n", "Python: an empty line or read"},
     {"invalid literal for int() with base 10: b''\n", "Python: an empty line or read"},
     {"could not convert string to float: ''\n", "Python: an empty line or read"},

@@ -102,6 +102,20 @@ TEST(ErrorMessage, OfAChainIsTheErrorThatCameUpWhileALossWasHandled) {
     EXPECT_EQ(chain("ValueError: invalid literal for int() with base 16: b''", kFrom, cut), cut);
 }
 
+TEST(ErrorMessage, OfAProcessThatTellsTheStatusOfItsChildIsTheChilds) {
+    const std::string called =
+        "subprocess.CalledProcessError: Command '['python', 'x.py']' returned non-zero exit status 1.";
+    for (const std::string& of_parent : {called, std::string("RuntimeError: trainer process died with 1")}) {
+        EXPECT_EQ(error_message(joined(traceback(kReset), traceback(of_parent))), kReset);
+        EXPECT_EQ(error_message(joined({"terminate called after throwing an instance of 'E'"}, traceback(of_parent))),
+                  "terminate called after throwing an instance of 'E'");
+        EXPECT_EQ(error_message(traceback(of_parent)), of_parent);
+        EXPECT_EQ(error_message(joined({"epoch 3"}, traceback(of_parent))), of_parent);
+    }
+    EXPECT_EQ(error_message(joined(traceback(kReset), traceback("RuntimeError: failed with loss nan"))),
+              "RuntimeError: failed with loss nan");
+}
+
 TEST(ErrorMessage, KeepsALineBehindTheProgramsOwnPrefix) {
     const std::string line = "[rank 0] training failed: [gloo/pair.cc:598] Connection closed by peer [127.0.0.1]:40332";
     EXPECT_EQ(error_message({line}), line);
