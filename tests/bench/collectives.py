@@ -74,7 +74,7 @@ def peers(options, mpi, folder, op):
         (folder / "peer.py").write_text(TORCH)
         words = ["/usr/bin/python3", folder / "peer.py", *options.sizes]
         found["torch gloo"] = lambda n: lines(options.launchers["dlaunch"].words(n, *words))
-    if op != "barrier":
+    if op != "barrier" and (options.programs / "copy").exists():
         found["memcpy"] = lambda n: lines([options.programs / "copy", *options.sizes])
     return found
 
