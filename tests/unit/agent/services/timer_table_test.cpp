@@ -133,7 +133,7 @@ TEST_F(TimerTableTest, HoldsADeadlineBeyondTheClocksRange) {
 
 /// Examining all of them at once would hold the loop.
 TEST_F(TimerTableTest, AFloodOfDueTimersIsReportedInPieces) {
-    constexpr pid_t kProcesses = 65'536;
+    constexpr pid_t kProcesses = 8'192;
     for (pid_t pid = 1; pid <= kProcesses; ++pid) feed(request(pid, "s", 10));
     std::size_t reported = 0, calls = 0;
     for (; table_.next_deadline(); ++calls) {
@@ -149,7 +149,7 @@ TEST_F(TimerTableTest, AFloodOfDueTimersIsReportedInPieces) {
         ASSERT_LE(examined, 1024U);
     }
     EXPECT_EQ(reported, kProcesses / 2U);
-    EXPECT_EQ(calls, 64U);
+    EXPECT_EQ(calls, 8U);
     EXPECT_EQ(table_.size(), 0U);
 }
 
