@@ -17,7 +17,7 @@ def milliseconds(words):
 
 def main():
     options = parse(__doc__, repeats=15)
-    launchers = [floor(options), *options.launchers.values()]
+    launchers = [*floor(options), *options.launchers.values()]
     result, rows = {}, []
     for n in COUNTS:
         times = {launcher.name: [] for launcher in launchers}
