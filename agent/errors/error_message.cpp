@@ -53,7 +53,7 @@ bool is_aside(const Lines& lines, std::size_t traceback) {
 std::string paragraph(const Lines& lines, std::size_t first) {
     std::string text;
     for (std::size_t at = first; at < lines.size() && !lines[at].text.empty(); ++at) {
-        if (begins_aside(lines[at]) || (at > first && lines[at].text.find(kTraceback) == 0)) break;
+        if (begins_aside(lines[at]) || (at > first && lines[at].text.starts_with(kTraceback))) break;
         if (at > first && (lines[at].is_remark() || is_end_alone(lines[at]) || is_frame(lines[at]))) continue;
         text += (text.empty() ? "" : "\n") + lines[at].text;
     }
@@ -171,8 +171,8 @@ Lines plain_lines(const std::vector<std::string>& tail) {
     return lines;
 }
 
-/// "CalledProcessError: Command '...' returned non-zero exit status 1.", "RuntimeError: the trainer died with 1": the
-/// exception of a process about the status of its child, whose own words stand above.
+/// "CalledProcessError: Command '...' returned non-zero exit status 1.", "RuntimeError: the trainer died with 1": a
+/// process reports the exit status of its child. The child's own message stands above.
 bool tells_status_of_child(std::string_view exception) {
     std::string_view line = exception.substr(0, exception.find('\n'));
     if (line.ends_with('.')) line.remove_suffix(1);
@@ -182,17 +182,15 @@ bool tells_status_of_child(std::string_view exception) {
                          "ended with", "terminated with", "returned with"});
 }
 
-/// The last traceback or fatal message that counts; empty: there is none. `less`: what counts if there is none above.
+/// The last traceback or fatal message; empty: there is none. An exception aside and one about a child's status count
+/// only if no other is above.
 std::string last_fatal(const Lines& lines) {
     std::string less;
-    const auto keep = [&less](std::string text) {
-        if (less.empty()) less = std::move(text);
-    };
     for (std::size_t at = lines.size(); at-- > 0;) {
         if (is_traceback(lines, at) && !is_survived(lines, at)) {
             std::string text = lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
             if (!is_aside(lines, at) && !tells_status_of_child(text)) return text;
-            keep(std::move(text));
+            if (less.empty()) less = std::move(text);
         } else if (is_fatal(lines[at])) {
             return less.empty() || tells_status_of_child(less) ? fatal_message(lines, at) : less;
         }

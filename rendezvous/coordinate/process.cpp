@@ -33,7 +33,7 @@ namespace {
 using base::Clock;
 using base::CoordinatorExit;
 
-// For the delivery of the last messages, while somebody is connected.
+// For the delivery of the last messages, while a client is connected.
 constexpr auto kSendsLast = Milliseconds(200), kLookAgain = Milliseconds(5);
 constexpr auto kReleaseMayTake = Milliseconds(1'000);
 // A signal to every process may come by the guard, too. SLURM sends it twice at a time limit, with SIGCONT between.

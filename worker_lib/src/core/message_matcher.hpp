@@ -2,8 +2,8 @@
 /// Which receive gets which message. A message goes to the first posted receive that matches its source and tag, and
 /// messages of one source are matched in their order, as in MPI (MPI 4.0, 3.5).
 ///
-/// An unmatched message stays where it is, so that its sender feels that nobody receives, until a receive is posted for
-/// a message behind it. Then it is held in memory of its own, and the receiver may choose the order of tags.
+/// An unmatched message stays in the transport, which slows its sender down, until a receive is posted for a message
+/// behind it. Then it is held in memory of its own, and the receiver may choose the order of tags.
 ///
 /// No I/O and no locks: the transport reads the bytes and serializes the calls.
 

@@ -122,7 +122,7 @@ bool Messages::push(int rank) {
     return moved;
 }
 
-/// Whether the progress thread reads the rest of a message that nobody receives, so that its sender does not block.
+/// Whether the progress thread reads the rest of a discarded message, so that its sender does not block.
 bool Messages::drains(const Peer& peer) const {
     return peer.incoming.fate == Incoming::Fate::discarded && !peer.ended && !ended_;
 }
