@@ -16,7 +16,8 @@ from hosts import variable
 from processes import alive, until
 
 FAULTS = 8
-OPTIONS = ("--max-restarts=1000", "--restart-backoff=0.01", "--grace=1")
+# A host that is lost five times would wait for 40 s with the default cool-down.
+OPTIONS = ("--max-restarts=1000", "--restart-backoff=0.01", "--grace=1", "--node-cooldown=0.5:5")
 SHORT, LONG = (0.2, 2.0), (5.0, 8.0)  # seconds; a node may be silent for five
 
 
