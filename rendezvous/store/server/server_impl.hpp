@@ -88,6 +88,7 @@ struct Client {
     bool finished = false;                       // takes no further requests: the hook will close it
     bool full = false;                           // likewise, or for too many unread replies
     bool stuck = false;                          // the socket's send buffer is full
+    bool unwritable = false;                     // the peer has closed; what it sent before is still read
     bool late = false;                           // a message is incomplete, with a deadline
     bool suspended = false;                      // over its share while the budget is used up: not read
     bool ending = false;                         // close when the output is sent
@@ -143,6 +144,7 @@ struct Server::Impl {
     void touch(Client& client);
     void settle_all();
     void settle(Client& client);
+    void stop_writing(Client& client);
     std::size_t flush(Client& client);
     void renew_watch(Client& client);
 

@@ -1,6 +1,7 @@
 // Reading, serving, writing.
 
 #include <algorithm>
+#include <cerrno>
 #include <span>
 
 #include "rendezvous/auth/client_hello.hpp"
@@ -107,7 +108,7 @@ void Server::Impl::take(Client& client, const net::Stream::Received& received) {
     } else if (received.kind == Kind::nothing) {
         if (client.stream.has_unsent()) touch(client);
     } else if (received.kind == Kind::end) {
-        client.by_fin = true;
+        client.by_fin = !client.unwritable;
         finish(client);
     } else if (received.kind == Kind::failed) {
         kill(client);
@@ -235,9 +236,21 @@ void Server::Impl::settle(Client& client) {
     renew_watch(client);
 }
 
+/// The peer has closed the connection. Its last messages may still be unread: a node's good-bye, for example. read()
+/// reports the end behind them.
+void Server::Impl::stop_writing(Client& client) {
+    client.unwritable = true;
+    client.output = {};
+    if (client.ending || !(client.events & EPOLLIN)) kill(client);
+}
+
 /// Returns the number of bytes sent.
 std::size_t Server::Impl::flush(Client& client) {
     std::size_t written = 0;
+    if (client.unwritable) {
+        stop_writing(client);
+        return written;
+    }
     const bool was_stuck = std::exchange(client.stuck, false);
     while ((!client.output.empty() && client.stream.is_open()) || client.stream.has_unsent()) {
         std::array<iovec, 64> parts;
@@ -245,7 +258,8 @@ std::size_t Server::Impl::flush(Client& client) {
         client.output.consume(sent.bytes);
         written += sent.bytes;
         if (sent.error != 0) {
-            kill(client);
+            const bool has_closed = sent.error == EPIPE || sent.error == ECONNRESET;
+            has_closed ? stop_writing(client) : kill(client);
             return written;
         }
         if (sent.blocked) {

@@ -148,6 +148,40 @@ TEST(Server, counts_its_clients) {
     });
 }
 
+/// Writes after the peer's close fail. They may come before the server has read the peer's last message.
+TEST(Server, reads_the_last_message_of_a_peer_that_has_closed) {
+    base::Loop loop;
+    std::unique_ptr<Server> server;
+    base::Timer later;
+    std::promise<void> has_left, end;
+    std::vector<std::string> events;
+    ServerHooks hooks;
+    hooks.extension = [&](ConnectionId peer, std::uint8_t, std::string_view payload) {
+        events.emplace_back(payload);
+        if (payload != "first") return;
+        server->send(peer, "reply");
+        later = loop.after(milliseconds(0), [&, peer] {
+            has_left.get_future().wait();
+            for (const char* each : {"sent", "refused", "refused"}) server->send(peer, each);
+        });
+    };
+    hooks.closed = [&](ConnectionId, bool) {
+        events.emplace_back("closed");
+        end.set_value();
+    };
+    server = *Server::listen(loop, "127.0.0.1", 0, hooks);
+    with_clients(loop, [&] {
+        Peer peer(server->port());
+        peer.send(kHello + hex("40 05000000") + "first");
+        EXPECT_EQ(peer.receive(5), "reply");
+        peer.send(hex("40 04000000") + "last");
+        peer.leave();
+        has_left.set_value();
+        end.get_future().wait();
+    });
+    EXPECT_EQ(events, (std::vector<std::string>{"first", "last", "closed"}));
+}
+
 TEST(Server, lets_timers_run_while_messages_take_long) {
     constexpr int kClients = 4, kMessages = 20, kAtOnce = 6 * kClients;
     base::Loop loop;
