@@ -209,6 +209,10 @@ std::string error_message(const std::vector<std::string>& stderr_tail) {
     return farewell == lines.rend() ? "" : farewell->text;
 }
 
+bool states_fatal_error(const std::vector<std::string>& stderr_tail) {
+    return !last_fatal(plain_lines(stderr_tail)).empty();
+}
+
 std::string error_on_stdout(const std::vector<std::string>& stdout_tail) {
     const Lines lines = plain_lines(stdout_tail);
     if (std::string text = last_fatal(lines); !text.empty()) return text;

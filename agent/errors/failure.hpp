@@ -80,14 +80,17 @@ struct Failure {
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty: none
     std::string log_folder;                            ///< of these files, by the run's link; empty: there is none
     bool is_on_screen = false;                         ///< this node's console has just shown its stderr
-    bool collateral = false;                           ///< it exited because the agent stopped it
-    Strength strength = Strength::crash;               ///< by itself, set by weigh()
-    std::vector<int> lost_ranks;                       ///< ranks that its messages name as lost
-    bool lost_service = false;                         ///< what it has lost is a web server or a data base
-    bool lost_outside = false;                         ///< it may have lost something else than a rank
-    bool is_suspect = false;                           ///< its message may as well be an error of its own
-    std::vector<std::string> lost_hosts;               ///< words that may name hosts; not in the record
-    std::string because;                               ///< of the first cause: the reason for the choice
+    /// The rank that had just shown a fatal error when this one exited without one; -1: none. Known on the worker's
+    /// node only.
+    int follows_rank = -1;
+    bool collateral = false;              ///< it exited because the agent stopped it
+    Strength strength = Strength::crash;  ///< by itself, set by weigh()
+    std::vector<int> lost_ranks;          ///< ranks that its messages name as lost
+    bool lost_service = false;            ///< what it has lost is a web server or a data base
+    bool lost_outside = false;            ///< it may have lost something else than a rank
+    bool is_suspect = false;              ///< its message may as well be an error of its own
+    std::vector<std::string> lost_hosts;  ///< words that may name hosts; not in the record
+    std::string because;                  ///< of the first cause: the reason for the choice
 
     /// The process was a template.
     [[nodiscard]] bool of_template() const {

@@ -101,7 +101,10 @@ std::string named_by(const Failures& failures, int rank) {
     const std::string ranks = ranks_where(failures, [rank](const Failure& each) {
         return std::ranges::find(each.lost_ranks, rank) != each.lost_ranks.end();
     });
-    return "the messages of " + ranks + " name it";
+    const bool all_follow = std::ranges::all_of(failures, [rank](const Failure& each) {
+        return each.follows_rank == rank || std::ranges::find(each.lost_ranks, rank) == each.lost_ranks.end();
+    });
+    return all_follow ? "it had shown its error when " + ranks + " exited" : "the messages of " + ranks + " name it";
 }
 
 /// A rank of which no record has come: its host and its exit are unknown.
@@ -170,6 +173,9 @@ void weigh(Failure& failure) {
         failure.lost_service = loss->of_service;
         failure.lost_outside = loss->outside;
         failure.is_suspect = loss->suspect;
+    } else if (failure.follows_rank >= 0 && failure.how == ExitKind::exited && !failure.record) {
+        failure.strength = Strength::lost_peer;
+        failure.lost_ranks = {failure.follows_rank};
     } else if (failure.how == ExitKind::signalled ? !is_crash(failure.signal)
                                                   : failure.how == ExitKind::exited && !failure.record) {
         failure.strength = Strength::own_error;

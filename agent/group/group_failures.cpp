@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
 
 #include "agent/errors/first_cause.hpp"
+#include "agent/errors/peer_loss.hpp"
 #include "agent/group/group_shell.hpp"
 
 namespace dlaunch::agent {
 namespace {
+
+constexpr auto kJustShown = std::chrono::seconds(1);  // longest time from a rank's error to another one's exit
 
 void set_not_executed(Failure& failure, const SpawnError& error) {
     failure.how = ExitKind::not_executed;
@@ -103,15 +107,44 @@ void GroupShell::look_for_message(const Worker& worker) {
     const LogSource source = workers_.source_of(worker);
     deps_.output.inspect(source, [this, source](Evidence found) {
         if (source.restart_round != assignment_.round) return;
-        const Worker& exited = workers_.all()[static_cast<std::size_t>(source.local_rank)];
-        Failure failure = describe(exited);
-        set_exit(failure, exited.code, exited.status);
+        const bool is_plain =
+            found.is_fatal || found.record || described_exit(source.local_rank).how != ExitKind::exited;
         evidence_[source.local_rank] = std::move(found);
-        add_evidence(failure);
-        weigh(failure);
-        const bool is_unclear = failure.strength > Strength::own_error;
-        feed([this, local = source.local_rank, is_unclear](base::Time now) { group_.message(local, is_unclear, now); });
+        is_plain ? judge_message(source.local_rank) : look_for_error_before(source);
     });
+}
+
+Failure GroupShell::described_exit(int local_rank) const {
+    const Worker& exited = workers_.all()[static_cast<std::size_t>(local_rank)];
+    Failure failure = describe(exited);
+    set_exit(failure, exited.code, exited.status);
+    add_evidence(failure);
+    return failure;
+}
+
+void GroupShell::judge_message(int local_rank) {
+    Failure failure = described_exit(local_rank);
+    weigh(failure);
+    const bool is_unclear = failure.strength > Strength::own_error;
+    feed([this, local_rank, is_unclear](base::Time now) { group_.message(local_rank, is_unclear, now); });
+}
+
+/// A rank that fails shows its error, closes its connections and exits. A peer that sees them closed may exit first,
+/// silently or with words of its own.
+void GroupShell::look_for_error_before(const LogSource& exited) {
+    std::vector<LogSource> others;
+    for (const Worker& other : workers_.all())
+        if (other.pid > 0 && other.local_rank != exited.local_rank) others.push_back(workers_.source_of(other));
+    if (others.empty()) return judge_message(exited.local_rank);
+    const auto left = std::make_shared<std::size_t>(others.size());
+    for (const LogSource& other : others)
+        deps_.output.inspect(other, [this, exited, left, rank = other.rank](const Evidence& found) {
+            if (exited.restart_round != assignment_.round) return;
+            const base::Time ended = workers_.all()[static_cast<std::size_t>(exited.local_rank)].ended_at;
+            const bool has_failed = found.is_fatal && !peer_loss(found.message, rank);
+            if (has_failed && ended - found.last_line.at() <= kJustShown) follows_.try_emplace(exited.local_rank, rank);
+            if (--*left == 0) judge_message(exited.local_rank);
+        });
 }
 
 /// Reports the best cause that is known now; the report of the round's end may name a better one.
@@ -126,6 +159,8 @@ void GroupShell::announce() {
 }
 
 void GroupShell::add_evidence(Failure& failure) const {
+    if (const auto other = follows_.find(failure.local_rank); other != follows_.end())
+        failure.follows_rank = other->second;
     const auto found = evidence_.find(source_of(failure).local_rank);
     if (found == evidence_.end()) return;
     failure.stderr_tail = found->second.stderr_tail;

@@ -115,6 +115,9 @@ private:
 
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);
+    void look_for_error_before(const LogSource& exited);
+    void judge_message(int local_rank);
+    [[nodiscard]] Failure described_exit(int local_rank) const;
     void end_hung(int local_rank, pid_t pid, int signal);
     void announce();
     void add_failure(const GroupCommand& command);
@@ -141,6 +144,7 @@ private:
     std::optional<Template::End> template_end_;  ///< of the latest template
     std::vector<LocalWorkers::Orphan> orphans_;  ///< found by the latest search
     std::map<int, Evidence> evidence_;           ///< by local rank
+    std::map<int, int> follows_;                 ///< Failure::follows_rank by local rank
     std::deque<Event> queue_;                    ///< events that arrived while another was handled
     base::Time started_{};
     base::Timer timer_;

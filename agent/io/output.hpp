@@ -35,6 +35,7 @@ struct Evidence {
     bool is_said_on_stdout = false;  ///< the message
     std::optional<ErrorRecord> record;
     LastLine last_line;
+    bool is_fatal = false;      ///< stderr states an error that ends a process
     bool is_on_screen = false;  ///< the console has just shown the stderr tail
 };
 

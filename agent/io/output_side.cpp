@@ -60,7 +60,8 @@ void Output::Side::print_warnings() {
 
 Evidence Output::Side::evidence(const LogSource& source) const {
     constexpr int kAll = 1000;  // lines; the tail's bytes are bounded
-    const std::string on_stderr = error_message(logs.stderr_tail(source.local_rank, kAll));
+    const std::vector<std::string> tail = logs.stderr_tail(source.local_rank, kAll);
+    const std::string on_stderr = error_message(tail);
     const std::string on_stdout =
         on_stderr.empty() ? error_on_stdout(logs.stdout_tail(source.local_rank, kAll)) : std::string();
     return {logs.stderr_tail(source.local_rank),
@@ -68,6 +69,7 @@ Evidence Output::Side::evidence(const LogSource& source) const {
             !on_stdout.empty(),
             read_error_file(logs.paths().error_file(source)),
             logs.last_line(source.local_rank),
+            states_fatal_error(tail),
             on_stdout.empty() && logs.has_just_shown_stderr(source.local_rank)};
 }
 

@@ -43,6 +43,11 @@ SCENARIOS = {
     "an early exit with 0": four(1, 0, "sys.exit(0)"),
     "a record": four(1, end="json.dump({'message': {'message': 'ValueError: loss is NaN', 'extraInfo': {}}}, "
                             "open(os.environ['TORCHELASTIC_ERROR_FILE'], 'w'))\nos._exit(1)"),
+    "before silent exits": four(2, MESSAGE="", PLAY=FAILS),  # Python closes the connections after the traceback
+    "before silent exits, and then it hangs": four(2, MESSAGE="", PLAY=f"""
+try: {FAILS}
+except ValueError: import traceback; traceback.print_exc()
+{CLOSE}signal.pause()"""),
     "named by its peers": four(2, end="signal.pause()", MESSAGE="rank 2 has left the group"),
     "another host": four(3, where=["--launcher=fork", "--hosts=a:2,b:2"]),
     "a rank of several hosts that is named": four(3, end="signal.pause()", MESSAGE="rank 3 is gone",

@@ -1,7 +1,7 @@
 """Workers that hold a mesh of connections, as those of a framework do. FOLDER is for their ports, a new one for each run.
 
-Rank CULPRIT runs the code in PLAY, once all connections exist. Its peers print MESSAGE to WHERE ("stderr"), note the time in
-the link RANK.end, and exit with 1; the ranks in STAY do not exit.
+Rank CULPRIT runs the code in PLAY, once all connections exist. Its peers print MESSAGE, if it is not empty, to WHERE
+("stderr"), note the time in the link RANK.end, and exit with 1; the ranks in STAY do not exit.
 """
 
 MESH = r"""
@@ -24,7 +24,8 @@ try:
 except OSError:
     pass  # a reset: the message is the same
 finally:
-    print("error:", os.environ.get("MESSAGE", "connection closed by peer"), file=getattr(sys, os.environ.get("WHERE", "stderr")), flush=True)
+    message = os.environ.get("MESSAGE", "connection closed by peer")
+    if message: print("error:", message, file=getattr(sys, os.environ.get("WHERE", "stderr")), flush=True)
     if rank in map(int, os.environ.get("STAY", "").split()): signal.pause()
     os.symlink(str(time.monotonic()), f"{folder}/{rank}.end")  # whole or not at all
     os._exit(1)

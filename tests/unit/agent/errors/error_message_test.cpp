@@ -284,5 +284,14 @@ TEST(ErrorMessage, OfOpenMpiHasTheReasonOfItsTransport) {
     EXPECT_EQ(error_message(tail), why + "\n" + tail[2] + "\n" + tail[3]);
 }
 
+TEST(StatesFatalError, IsATracebackOrAnAbortAndNotALastLine) {
+    const std::string file = "  File \"a.py\", line 1, in <module>";
+    EXPECT_TRUE(states_fatal_error({"step 1", std::string(kTraceback), file, "KeyError: 'lr'"}));
+    EXPECT_TRUE(
+        states_fatal_error({"terminate called after throwing an instance of 'std::runtime_error'", "  what():  no"}));
+    EXPECT_FALSE(states_fatal_error({"lost the master"}));
+    EXPECT_FALSE(states_fatal_error({}));
+}
+
 }  // namespace
 }  // namespace dlaunch::agent

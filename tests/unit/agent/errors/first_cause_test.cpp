@@ -212,6 +212,31 @@ TEST(FirstCause, IsALostServerWhereMostLostAPeer) {
               (Judgement{3, 4, Strength::own_error, {0, 1, 2}}));
 }
 
+/// A rank that shows its error and then closes its connections exits after its peers, or hangs.
+TEST(FirstCause, IsTheRankThatHadShownAnErrorWhenOthersExitedWithoutOne) {
+    const auto silent = [](int rank, int code) {
+        Failure failure = exited(rank, code, "");
+        failure.follows_rank = 2;
+        return failure;
+    };
+    EXPECT_EQ(judge({silent(0, 1), silent(1, 1), exited(2, 9, "ValueError: loss is NaN")}),
+              (Judgement{2, 9, Strength::own_error, {0, 1}}));
+    EXPECT_EQ(judge({silent(0, 1), silent(1, 1), stopped(2)}), (Judgement{2, 1, Strength::named, {0, 1}}));
+    EXPECT_EQ(judge({silent(0, 1), exited(1, 5, "KeyError")}), (Judgement{1, 5, Strength::own_error, {0}}));
+    Failure recorded = silent(0, 3);
+    recorded.record = ErrorRecord{"ValueError: loss is NaN", "", "{}"};
+    EXPECT_EQ(judge({recorded, stopped(2)}), (Judgement{0, 3, Strength::crash, {2}}));
+}
+
+TEST(FirstCause, SaysThatTheOthersFollowed) {
+    Failure silent = exited(0, 1, "");
+    silent.follows_rank = 2;
+    std::vector<Failure> failures{silent, stopped(2)};
+    for (Failure& failure : failures) weigh(failure);
+    put_first_cause_first(failures);
+    EXPECT_EQ(failures.front().because, "it had shown its error when rank 0 exited");
+}
+
 TEST(FirstCause, IsElseTheEarliestExit) {
     EXPECT_EQ(judge({lost(1), lost(0), stopped(2)}), (Judgement{1, 11, Strength::lost_peer, {0, 2}}));
 }
