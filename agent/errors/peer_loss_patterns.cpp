@@ -148,6 +148,7 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"connection to peer process", "Open MPI"},
     {"failed to connect to remote fifo", "UCX, shared memory"},
     {"address_exchange: shared memory error", "MPICH, ch4:ucx"},
+    {"address_exchange shared memory error", "MPICH, ch4:ucx, within MPI_Init"},
     {"endpoint timeout", "UCX"},
     {"transport retry count exceeded", "UCX; InfiniBand verbs"},
     {"destination is unreachable", "UCX"},

@@ -69,6 +69,8 @@ TEST(PeerLoss, IsFoundInTheMessagesOfFrameworks) {
             "error: all_reduce #21 in group world: rank 1 gave up: NaN",
             "dlaunch::Error: rank 1 has left the group (peer_lost)",
             "MPIDI_CH3I_Progress_handle_sock_event(422): Communication error with rank 2",
+            "initial_address_exchange(145).:  ucx function returned with failed status(ucx_init.c 145 "
+            "initial_address_exchange Shared memory error)",
             "An MPI communication peer process has unexpectedly disconnected.",
             "jax.errors.JaxRuntimeError: UNAVAILABLE: Socket closed",
             "all_reduce: write: Broken pipe",
