@@ -165,7 +165,8 @@ void Process::renew_claim() {
                 seat_.page->claim_asked.store(asked.time_since_epoch().count());
                 host_->granted(asked + claim_lease(host_->coordinator().config().node_timeout));
             }
-            renew_timer_ = loop_.after(Claim::kRenewEvery, [this] { renew_claim(); });
+            const auto pause = state == Claim::State::held ? Claim::kRenewEvery : Claim::kAskAgain;
+            renew_timer_ = loop_.after(pause, [this] { renew_claim(); });
         };
     });
 }

@@ -49,6 +49,7 @@ using HeldClaim = std::variant<FolderSeat, EtcdSeat>;
 class Claim {
 public:
     static constexpr Milliseconds kRenewEvery{500};
+    static constexpr Milliseconds kAskAgain{100};  ///< after State::unknown: an election of etcd takes most of a lease
 
     enum class State : std::uint8_t {
         held,

@@ -43,8 +43,11 @@ Claim::State EtcdClaim::renew() {
     }
     const auto lives = client_.keep_alive(keys.claim->lease);
     if (!lives || !*lives) return State::unknown;  // the next look shows what is there
-    if (keys.record) static_cast<void>(client_.keep_alive(keys.record->lease));
     held_at_ = now;
+    if (keys.record && now - record_kept_at_ >= kKeepRecordEvery) {
+        static_cast<void>(client_.keep_alive(keys.record->lease));
+        record_kept_at_ = now;
+    }
     return State::held;
 }
 

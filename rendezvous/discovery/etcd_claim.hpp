@@ -24,7 +24,8 @@ private:
 
     const EtcdSeat held_;
     EtcdClient client_;
-    Time held_at_;  ///< start of the latest successful renewal
+    Time held_at_;           ///< start of the latest successful renewal
+    Time record_kept_at_{};  ///< its lease ends much later, and its renewal must not delay the claim's
 };
 
 /// Claims the job with these leases, and finds out whether that has succeeded, also if the reply was lost. False:

@@ -14,7 +14,7 @@ namespace dlaunch::rendezvous {
 /// The keys as they were at one moment.
 struct EtcdKeys {
     std::optional<etcd::KeyValue> claim;   ///< there while the coordinator renews its lease
-    std::optional<etcd::KeyValue> record;  ///< the text of the latest claim; outlives it by a minute
+    std::optional<etcd::KeyValue> record;  ///< the text of the latest claim; outlives it by most of a minute
     std::optional<etcd::KeyValue> handed;  ///< the snapshot of a coordinator that has handed over lately
 
     /// No coordinator serves the job, or it has ended.
@@ -39,6 +39,7 @@ enum class OwnersStep : std::uint8_t {
 /// Time in which a successor may take a handed-over snapshot for the present state.
 [[nodiscard]] std::int64_t handed_seconds(Milliseconds node_timeout);
 inline constexpr std::int64_t kRecordSeconds = 60;
+inline constexpr auto kKeepRecordEvery = std::chrono::seconds(kRecordSeconds / 6);
 
 /// Claims the job, if there is no claim, and the record is the one that the claimant has seen.
 [[nodiscard]] etcd::Transaction to_claim(const std::string& prefix, const EtcdKeys& seen, const std::string& content,
