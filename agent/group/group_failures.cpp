@@ -13,8 +13,6 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr auto kJustShown = std::chrono::seconds(1);  // longest time from a rank's error to another one's exit
-
 void set_not_executed(Failure& failure, const SpawnError& error) {
     failure.how = ExitKind::not_executed;
     failure.permanent = error.permanent;
@@ -110,7 +108,9 @@ void GroupShell::look_for_message(const Worker& worker) {
         const bool is_plain =
             found.is_fatal || found.record || described_exit(source.local_rank).how != ExitKind::exited;
         evidence_[source.local_rank] = std::move(found);
-        is_plain ? judge_message(source.local_rank) : look_for_error_before(source);
+        if (is_plain) return judge_message(source.local_rank);
+        const Worker& exited = workers_.all()[static_cast<std::size_t>(source.local_rank)];
+        earlier_errors_.find({source.rank, exited.ended_at}, [this, source] { judge_message(source.local_rank); });
     });
 }
 
@@ -129,21 +129,19 @@ void GroupShell::judge_message(int local_rank) {
     feed([this, local_rank, is_unclear](base::Time now) { group_.message(local_rank, is_unclear, now); });
 }
 
-/// A rank that fails shows its error, closes its connections and exits. A peer that sees them closed may exit first,
-/// silently or with words of its own.
-void GroupShell::look_for_error_before(const LogSource& exited) {
-    std::vector<LogSource> others;
-    for (const Worker& other : workers_.all())
-        if (other.pid > 0 && other.local_rank != exited.local_rank) others.push_back(workers_.source_of(other));
-    if (others.empty()) return judge_message(exited.local_rank);
-    const auto left = std::make_shared<std::size_t>(others.size());
-    for (const LogSource& other : others)
-        deps_.output.inspect(other, [this, exited, left, rank = other.rank](const Evidence& found) {
-            if (exited.restart_round != assignment_.round) return;
-            const base::Time ended = workers_.all()[static_cast<std::size_t>(exited.local_rank)].ended_at;
-            const bool has_failed = found.is_fatal && !peer_loss(found.message, rank);
-            if (has_failed && ended - found.last_line.at() <= kJustShown) follows_.try_emplace(exited.local_rank, rank);
-            if (--*left == 0) judge_message(exited.local_rank);
+void GroupShell::look_at_errors(std::function<void(std::vector<EarlierErrors::Event>)> done) {
+    struct Look {
+        std::size_t left = 0;
+        std::vector<EarlierErrors::Event> shown;
+    };
+    std::vector<LogSource> all;
+    for (const Worker& worker : workers_.all())
+        if (worker.pid > 0) all.push_back(workers_.source_of(worker));
+    const auto look = std::make_shared<Look>(Look{all.size(), {}});
+    for (const LogSource& source : all)
+        deps_.output.inspect(source, [look, done, rank = source.rank](const Evidence& found) {
+            if (found.is_fatal && !peer_loss(found.message, rank)) look->shown.push_back({rank, found.last_line.at()});
+            if (--look->left == 0) done(std::move(look->shown));
         });
 }
 
@@ -159,8 +157,7 @@ void GroupShell::announce() {
 }
 
 void GroupShell::add_evidence(Failure& failure) const {
-    if (const auto other = follows_.find(failure.local_rank); other != follows_.end())
-        failure.follows_rank = other->second;
+    failure.follows_rank = earlier_errors_.rank_before(failure.rank);
     const auto found = evidence_.find(source_of(failure).local_rank);
     if (found == evidence_.end()) return;
     failure.stderr_tail = found->second.stderr_tail;

@@ -136,7 +136,7 @@ void GroupShell::begin(const Assignment& assignment) {
             spawn_errors_.clear();
             memory_before_ = memory_.read();
             evidence_.clear();
-            follows_.clear();
+            earlier_errors_.begin();
             stop_due_ = {};
             hang_kills_.clear();
             last_look_.begin(assignment.round);

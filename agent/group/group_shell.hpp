@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/errors/memory.hpp"
+#include "agent/group/earlier_errors.hpp"
 #include "agent/group/last_look.hpp"
 #include "agent/group/worker_group.hpp"
 #include "agent/group/workers.hpp"
@@ -115,7 +116,7 @@ private:
 
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);
-    void look_for_error_before(const LogSource& exited);
+    void look_at_errors(std::function<void(std::vector<EarlierErrors::Event>)> done);
     void judge_message(int local_rank);
     [[nodiscard]] Failure described_exit(int local_rank) const;
     void end_hung(int local_rank, pid_t pid, int signal);
@@ -144,8 +145,8 @@ private:
     std::optional<Template::End> template_end_;  ///< of the latest template
     std::vector<LocalWorkers::Orphan> orphans_;  ///< found by the latest search
     std::map<int, Evidence> evidence_;           ///< by local rank
-    std::map<int, int> follows_;                 ///< Failure::follows_rank by local rank
-    std::deque<Event> queue_;                    ///< events that arrived while another was handled
+    EarlierErrors earlier_errors_{[this](auto done) { look_at_errors(std::move(done)); }};
+    std::deque<Event> queue_;  ///< events that arrived while another was handled
     base::Time started_{};
     base::Timer timer_;
     std::optional<base::Time> timer_at_;

@@ -1,0 +1,92 @@
+#include "agent/group/earlier_errors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using Event = EarlierErrors::Event;
+
+const base::Time kStart = base::Time{} + 100s;
+
+/// Looks answer when the test says so.
+class EarlierErrorsTest : public testing::Test {
+protected:
+    void exits(int rank, base::Duration after) {
+        errors_.find({rank, kStart + after}, [this, rank] { judged_.push_back(rank); });
+    }
+    void answer(std::vector<Event> shown) { std::exchange(answer_, nullptr)(std::move(shown)); }
+
+    int looks_ = 0;
+    std::function<void(std::vector<Event>)> answer_;
+    std::vector<int> judged_;
+    EarlierErrors errors_{[this](auto done) {
+        EXPECT_FALSE(answer_) << "two looks at a time";
+        ++looks_;
+        answer_ = std::move(done);
+    }};
+};
+
+TEST_F(EarlierErrorsTest, names_the_rank_that_had_shown_its_error) {
+    exits(0, 300ms);
+    EXPECT_TRUE(judged_.empty());
+    answer({{2, kStart}});
+    EXPECT_EQ(judged_, std::vector{0});
+    EXPECT_EQ(errors_.rank_before(0), 2);
+    EXPECT_EQ(errors_.rank_before(1), -1);
+}
+
+TEST_F(EarlierErrorsTest, takes_no_error_of_longer_ago_or_of_the_rank_itself) {
+    exits(0, 1001ms);
+    answer({{0, kStart + 1s}, {2, kStart}});
+    EXPECT_EQ(judged_, std::vector{0});
+    EXPECT_EQ(errors_.rank_before(0), -1);
+}
+
+TEST_F(EarlierErrorsTest, one_look_serves_all_exits_that_came_during_the_one_before) {
+    for (int rank = 0; rank < 64; ++rank) exits(rank, 10ms);
+    EXPECT_EQ(looks_, 1);
+    answer({});
+    EXPECT_EQ(judged_, std::vector{0});
+    EXPECT_EQ(looks_, 2);
+    answer({});
+    EXPECT_EQ(judged_.size(), 64);
+    EXPECT_EQ(looks_, 2);
+}
+
+TEST_F(EarlierErrorsTest, a_look_does_not_serve_an_exit_that_came_while_it_read) {
+    exits(0, 10ms);
+    exits(1, 20ms);
+    answer({});
+    answer({{2, kStart}});
+    EXPECT_EQ(errors_.rank_before(0), -1);
+    EXPECT_EQ(errors_.rank_before(1), 2);
+}
+
+TEST_F(EarlierErrorsTest, a_known_error_needs_no_further_look) {
+    exits(0, 10ms);
+    answer({{2, kStart}});
+    exits(1, 20ms);
+    EXPECT_EQ(judged_, (std::vector{0, 1}));
+    EXPECT_EQ(errors_.rank_before(1), 2);
+    EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(EarlierErrorsTest, a_round_forgets_the_last_one_and_its_look) {
+    exits(0, 10ms);
+    const auto old = std::exchange(answer_, nullptr);
+    errors_.begin();
+    old({{2, kStart}});
+    EXPECT_TRUE(judged_.empty());
+    exits(0, 20ms);
+    EXPECT_EQ(looks_, 2);
+    answer({});
+    EXPECT_EQ(errors_.rank_before(0), -1);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent
