@@ -193,6 +193,15 @@ void FrontShell::report_signal(const rendezvous::Verdict& verdict) {
     print(latest_line_ = stop_->reason);
 }
 
+/// The coordinator may have ended before a late spare joins. The node of such a host runs no worker.
+void FrontShell::dismiss_late_nodes() {
+    watch_job();
+    if (!decided_at_) return;
+    for (NodeState& node : nodes_)
+        if (node.socket && node.has_order && !node.has_joined && !node.end && !std::exchange(node.is_dismissed, true))
+            node.signal(SIGTERM);
+}
+
 /// When the job is over, a host that sends nothing and does not end does not delay the front end: its agent may be
 /// frozen.
 void FrontShell::give_up_silent_nodes() {
@@ -230,7 +239,7 @@ void FrontShell::on_beat() {
         else
             node.socket->send(encode(FrameKind::beat));
     }
-    watch_job();
+    dismiss_late_nodes();
     give_up_silent_nodes();
     give_up_absent_nodes();
     if (is_over_) return;

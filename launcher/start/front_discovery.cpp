@@ -79,7 +79,7 @@ void FrontShell::take_hosts(const std::vector<HostEntry>& listed) {
             carry_out(start_up_.retry(change.index, now));
         } else if (NodeState& node = nodes_[index(change.index)]; node.socket && node.has_order) {
             print(fmt::format("host {} is not listed any more: its node leaves the job", name_of(change.index)));
-            node.socket->send(encode(FrameKind::signal, std::string(1, static_cast<char>(SIGTERM))));
+            node.signal(SIGTERM);
         } else if (node.starter) {
             node.is_unlisted = true;
             node.starter->end();

@@ -31,6 +31,7 @@ struct NodeState {
     bool is_unlisted = false;                ///< by --host-discovery-script, before the job has begun there
     bool has_order = false;                  ///< the job runs there
     bool has_joined = false;                 ///< the coordinator has admitted it
+    bool is_dismissed = false;               ///< the job was over before
     int beats_awaited = 0;                   ///< of that, since the order
     bool reads_input = false;                ///< one of its workers does
     int input_round = -1;                    ///< of the latest notice of that
@@ -39,6 +40,10 @@ struct NodeState {
     NodeWorkers workers{};
     base::Time sent_at{};        ///< the latest output or file
     std::optional<NodeEnd> end;  ///< of its dlaunch, or the loss of the agent
+
+    void signal(int number) const {
+        socket->send(encode(FrameKind::signal, std::string(1, static_cast<char>(number))));
+    }
 };
 
 }  // namespace dlaunch::launcher

@@ -207,8 +207,7 @@ void FrontShell::on_signals(const sigset_t& set) {
 
 void FrontShell::pass_signal(int number) {
     for (NodeState& node : nodes_)
-        if (node.socket && node.has_order && !node.end)
-            node.socket->send(encode(FrameKind::signal, std::string(1, static_cast<char>(number))));
+        if (node.socket && node.has_order && !node.end) node.signal(number);
 }
 
 /// The first one ends the workers with their grace, the second one kills them, the third one does not wait for hosts.
@@ -308,7 +307,7 @@ void FrontShell::look_for_end() {
     }
     const bool any_runs =
         std::ranges::any_of(nodes_, [](const NodeState& node) { return node.has_order && !node.end; });
-    if (any_runs) return;
+    if (any_runs) return dismiss_late_nodes();
     const auto snapshot = latest_snapshot();
     const bool is_decided = snapshot && snapshot->verdict;
     const bool others_may_come = !start_up_.missing().empty() || !plan_.discovery_script.empty();

@@ -81,6 +81,7 @@ private:
     }
     void give_up_silent_nodes();
     void give_up_absent_nodes();
+    void dismiss_late_nodes();
     void take_end(int host, const NodeEnd& end);
     [[nodiscard]] std::string line_about_signal(int host, int signal) const;
     void end_node(int host, const NodeEnd& end);

@@ -6,9 +6,14 @@ import time
 
 import pytest
 
-from processes import until
+from processes import children, until
 
 END = ["--no-python", "true"]
+
+
+def count_events(folder, name):
+    events = folder / "events"
+    return events.read_text().count(f'"{name}"') if events.exists() else 0
 
 
 @pytest.fixture
@@ -46,7 +51,7 @@ def test_a_login_that_hangs_is_named_with_its_last_lines(over, fake_ssh):
 def test_a_launcher_that_ends_after_its_agent_came_and_before_the_job_begins(over, fake_ssh, tmp_path):
     fake_ssh.behave("nb", "wait")
     run = over("na,nb", f"--event-log={tmp_path}/events", *END)
-    until(lambda: (tmp_path / "events").exists() and "host_connected" in (tmp_path / "events").read_text(), 10, "the agent")
+    until(lambda: count_events(tmp_path, "host_connected") == 1, 10, "the agent")
     os.kill(fake_ssh.calls("na")[0]["pid"], signal.SIGKILL)
     (fake_ssh.folder / "nb.go").touch()
     result = run.wait(15)
@@ -132,6 +137,23 @@ def test_a_spare_replaces_a_host_that_cannot_take_part(over, fake_ssh, tmp_path)
     (tmp_path / "go").touch()
     result = run.wait(15)
     assert result.rc == 0 and result.out == "fine\nfine\n"
+
+
+def test_a_spare_that_could_join_only_after_the_end_is_not_waited_for(over, fake_ssh, tmp_path):
+    """Its dlaunch is frozen from before the job begins until both other hosts have ended."""
+    for host in ("na", "nb"):
+        fake_ssh.behave(host, "wait")
+    run = over("na,nb,nc", "--nnodes=2", f"--event-log={tmp_path}/events", *END)
+    until(lambda: count_events(tmp_path, "host_connected") == 1, 10, "the agent of nc")
+    [relay] = children(fake_ssh.calls("nc")[0]["pid"])  # the shell has executed it
+    os.kill(relay, signal.SIGSTOP)
+    for host in ("na", "nb"):
+        (fake_ssh.folder / f"{host}.go").touch()
+    until(lambda: count_events(tmp_path, "host_ended") == 2, 10, "the end of the job")
+    os.kill(relay, signal.SIGCONT)
+    result = run.wait(5)
+    assert (result.rc, result.err) == (0, ""), result.err
+    run.nothing_left(2)
 
 
 @pytest.mark.parametrize("way, status, text", [
