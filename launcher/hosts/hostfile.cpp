@@ -46,6 +46,9 @@ Result<int> slots_of(std::string_view word) {
     constexpr std::string_view kSlots = "slots=";
     const auto slots = word.starts_with(kSlots) ? parse_slots(word.substr(kSlots.size())) : std::nullopt;
     if (slots) return *slots;
+    if (word.starts_with("binding="))  // of Hydra
+        return Error{
+            fmt::format("{}, expected slots=N or nothing after the host: --bind binds workers", shown_pattern(word))};
     return Error{fmt::format("{}, expected slots=N with N from 1 to {} after the host, or nothing", shown_pattern(word),
                              kMostSlots)};
 }
@@ -91,7 +94,8 @@ public:
             const auto [earlier, is_new] = lines_.emplace(host.name, line);
             if (!is_new)
                 return Error{
-                    fmt::format("host {} is in line {} already, expected each host once", host.name, earlier->second)};
+                    fmt::format("host {0} is in line {1} already, expected each host once; {0} slots=2 has two slots",
+                                host.name, earlier->second)};
             hosts_.push_back(std::move(host));
         }
         return {};

@@ -44,6 +44,8 @@ TEST(Hostfile, ABadLineIsNamedByItsNumber) {
         EXPECT_EQ(read("a slots=2\n\n# c\nb " + std::string(word) + "\n"),
                   "hostfile:4: " + std::string(word) +
                       ", expected slots=N with N from 1 to 65536 after the host, or nothing");
+    EXPECT_EQ(read("a binding=user:0+2\n"),
+              "hostfile:1: binding=user:0+2, expected slots=N or nothing after the host: --bind binds workers");
     EXPECT_EQ(read("a slots=2 x\n"), "hostfile:1: x, expected nothing after slots=N, or max_slots=M from N on");
     EXPECT_EQ(read("a slots=2 max_slots=1\n"),
               "hostfile:1: max_slots=1, expected nothing after slots=N, or max_slots=M from N on");
@@ -60,9 +62,11 @@ TEST(Hostfile, ABadLineIsNamedByItsNumber) {
 
 TEST(Hostfile, AHostHasOneLine) {
     EXPECT_EQ(read("gpu7 slots=1\ngpu8\ngpu7 slots=2\n"),
-              "hostfile:3: host gpu7 is in line 1 already, expected each host once");
-    EXPECT_EQ(read("ann@a\nbob@a\n"), "hostfile:2: host a is in line 1 already, expected each host once");
-    EXPECT_EQ(read("\nn[1-3],n2\n"), "hostfile:2: host n2 is in line 2 already, expected each host once");
+              "hostfile:3: host gpu7 is in line 1 already, expected each host once; gpu7 slots=2 has two slots");
+    EXPECT_EQ(read("ann@a\nbob@a\n"),
+              "hostfile:2: host a is in line 1 already, expected each host once; a slots=2 has two slots");
+    EXPECT_EQ(read("\nn[1-3],n2\n"),
+              "hostfile:2: host n2 is in line 2 already, expected each host once; n2 slots=2 has two slots");
 }
 
 TEST(Hostfile, NoHosts) {
@@ -81,7 +85,7 @@ TEST(Wcoll, IsAHostfileWithoutIncludedFiles) {
     EXPECT_EQ(parse_wcoll("n1\n#include more\n", "wcoll").error().text,
               "wcoll:2: #include more, expected the hosts themselves: included files are not read");
     EXPECT_EQ(parse_wcoll("n1\nn1\n", "wcoll").error().text,
-              "wcoll:2: host n1 is in line 1 already, expected each host once");
+              "wcoll:2: host n1 is in line 1 already, expected each host once; n1 slots=2 has two slots");
 }
 
 }  // namespace
