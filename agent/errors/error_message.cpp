@@ -209,9 +209,7 @@ std::string error_message(const std::vector<std::string>& stderr_tail) {
     return farewell == lines.rend() ? "" : farewell->text;
 }
 
-bool states_fatal_error(const std::vector<std::string>& stderr_tail) {
-    return !last_fatal(plain_lines(stderr_tail)).empty();
-}
+std::string fatal_error(const std::vector<std::string>& stderr_tail) { return last_fatal(plain_lines(stderr_tail)); }
 
 std::string error_on_stdout(const std::vector<std::string>& stdout_tail) {
     const Lines lines = plain_lines(stdout_tail);

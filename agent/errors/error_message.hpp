@@ -24,7 +24,7 @@ inline constexpr std::string_view kTraceback = "Traceback (most recent call last
 /// counts only if it announces an error ("fatal: ..."), or reports a lost peer.
 [[nodiscard]] std::string error_on_stdout(const std::vector<std::string>& stdout_tail);
 
-/// Whether the tail states an error that ends its process: a traceback, what(), a panic. A last line alone does not.
-[[nodiscard]] bool states_fatal_error(const std::vector<std::string>& stderr_tail);
+/// The same if it is an error that ends its process: a traceback, what(), a panic. A last line alone is none.
+[[nodiscard]] std::string fatal_error(const std::vector<std::string>& stderr_tail);
 
 }  // namespace dlaunch::agent

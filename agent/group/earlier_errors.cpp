@@ -1,12 +1,35 @@
 #include "agent/group/earlier_errors.hpp"
 
-#include <algorithm>
+#include <cctype>
+#include <string_view>
 #include <utility>
 
 namespace dlaunch::agent {
 namespace {
 
+using Event = EarlierErrors::Event;
+
 constexpr auto kJustShown = std::chrono::seconds(1);  // longest time from a rank's error to another one's exit
+
+/// Ranks of one program that fail alike name themselves, steps or addresses.
+std::string without_numbers(std::string_view message) {
+    std::string text;
+    for (std::size_t at = 0; at < message.size(); ++at) {
+        if (std::isdigit(static_cast<unsigned char>(message[at])) == 0) {
+            text += message[at];
+            continue;
+        }
+        while (at + 1 < message.size() && std::isxdigit(static_cast<unsigned char>(message[at + 1]))) ++at;
+    }
+    return text;
+}
+
+/// An error counts as shown when its line was read, which may be after the silent exit that it caused.
+bool precedes(const Event& error, const Event& exit) {
+    if (error.rank == exit.rank || exit.at - error.at > kJustShown) return false;
+    if (exit.message.empty()) return true;
+    return error.at < exit.at && without_numbers(error.message) != without_numbers(exit.message);
+}
 
 }  // namespace
 
@@ -15,41 +38,32 @@ void EarlierErrors::begin() {
     looks_ = false;
     shown_.clear();
     waiting_.clear();
-    found_.clear();
 }
 
 void EarlierErrors::find(const Event& exit, std::function<void()> done) {
-    if (settle(exit)) return done();
-    waiting_.push_back({exit, std::move(done)});
+    if (rank_before(exit) >= 0) return done();
+    waiting_.push_back(std::move(done));
     if (!looks_) look();
 }
 
-/// An error counts as shown when its line was read, which may be after the exit that it caused.
-bool EarlierErrors::settle(const Event& exit) {
-    const auto before = std::ranges::find_if(
-        shown_, [&](const Event& error) { return error.rank != exit.rank && exit.at - error.at <= kJustShown; });
-    return before != shown_.end() && found_.try_emplace(exit.rank, before->rank).second;
+int EarlierErrors::rank_before(const Event& exit) const {
+    const Event* first = nullptr;
+    for (const auto& [rank, error] : shown_)
+        if (precedes(error, exit) && (!first || error.at < first->at)) first = &error;
+    return first ? first->rank : -1;
 }
 
 /// A look that has begun may have read a rank's output before that rank showed its error: later exits wait for the
 /// next one.
 void EarlierErrors::look() {
     looks_ = true;
-    look_([this, round = round_, served = std::exchange(waiting_, {})](std::vector<Event> shown) {
+    look_([this, round = round_, served = std::exchange(waiting_, {})](const std::vector<Event>& shown) {
         if (round != round_) return;
-        shown_ = std::move(shown);
-        for (const Waiting& each : served) {
-            static_cast<void>(settle(each.exit));
-            each.done();
-        }
+        for (const Event& error : shown) shown_.insert_or_assign(error.rank, error);
+        for (const auto& done : served) done();
         looks_ = false;
         if (!waiting_.empty()) look();
     });
-}
-
-int EarlierErrors::rank_before(int exited) const {
-    const auto found = found_.find(exited);
-    return found == found_.end() ? -1 : found->second;
 }
 
 }  // namespace dlaunch::agent

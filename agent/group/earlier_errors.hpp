@@ -1,10 +1,11 @@
 #pragma once
-/// Finds, for a rank that exits without an error of its own, another rank of the node that had shown its error just
-/// before: a rank that fails shows its error, closes its connections and exits, and a peer that sees them closed may
-/// exit first, silently or with words of its own. No I/O.
+/// Finds, for a rank that exits, another rank of the node that had shown its error just before: a rank that fails shows
+/// its error, closes its connections and exits, and a peer that sees them closed may exit first, silently or with words
+/// of its own. No I/O.
 
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "rendezvous/base/loop.hpp"
@@ -14,38 +15,34 @@ namespace dlaunch::agent {
 /// Owned by the worker group's shell; runs on the control loop.
 class EarlierErrors {
 public:
-    /// A rank's error, or its exit.
+    /// A rank's fatal error (a traceback, a panic), or its exit without one.
     struct Event {
         int rank = 0;
         base::Time at{};
+        std::string message{};  ///< of the error
     };
     /// Reads the output of all ranks of the node, and passes on the errors that ranks have shown and that are no losses
     /// of a peer. It may take as many reads as there are ranks: one look serves all exits that wait for it.
-    using Look = std::function<void(std::function<void(std::vector<Event>)> done)>;
+    using Look = std::function<void(std::function<void(const std::vector<Event>&)> done)>;
 
     explicit EarlierErrors(Look look) : look_(std::move(look)) {}
 
     /// A round begins: forgets the last one, and the exits that still wait.
     void begin();
-    /// `done` follows when rank_before() knows the answer: at once, or after a look that began after this call.
+    /// `done` follows when rank_before() knows the answer for this exit, or for that of a rank with this error: at
+    /// once, or after a look that began after this call.
     void find(const Event& exit, std::function<void()> done);
-    /// The rank that had shown its error before this one's exit; -1: none.
-    [[nodiscard]] int rank_before(int exited) const;
+    /// The rank that had shown its error before, as far as the looks have seen; -1: none. Of several the earliest.
+    [[nodiscard]] int rank_before(const Event& exit) const;
 
 private:
-    struct Waiting {
-        Event exit;
-        std::function<void()> done;
-    };
-    [[nodiscard]] bool settle(const Event& exit);
     void look();
 
     const Look look_;
     int round_ = 0;
     bool looks_ = false;
-    std::vector<Event> shown_;
-    std::vector<Waiting> waiting_;  ///< for the next look
-    std::map<int, int> found_;      ///< by rank that exited
+    std::vector<std::function<void()>> waiting_;  ///< for the next look
+    std::map<int, Event> shown_;                  ///< by rank
 };
 
 }  // namespace dlaunch::agent

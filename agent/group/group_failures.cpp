@@ -34,6 +34,17 @@ void set_verdict(Failure& failure, const Verdict& verdict) {
     failure.permanent = verdict.permanent;
 }
 
+/// Of a rank that may still live.
+bool states_own_error(const Evidence& found, int rank) {
+    Failure exit;
+    exit.rank = rank;
+    exit.code = 1;
+    exit.message = found.message;
+    exit.stderr_tail = found.stderr_tail;
+    exit.record = found.record;
+    return found.fatal_at && !peer_loss(exit);
+}
+
 }  // namespace
 
 Failure GroupShell::describe(const Worker& worker) const {
@@ -105,13 +116,21 @@ void GroupShell::look_for_message(const Worker& worker) {
     const LogSource source = workers_.source_of(worker);
     deps_.output.inspect(source, [this, source](Evidence found) {
         if (source.restart_round != assignment_.round) return;
-        const bool is_plain =
-            found.is_fatal || found.record || described_exit(source.local_rank).how != ExitKind::exited;
-        evidence_[source.local_rank] = std::move(found);
-        if (is_plain) return judge_message(source.local_rank);
-        const Worker& exited = workers_.all()[static_cast<std::size_t>(source.local_rank)];
-        earlier_errors_.find({source.rank, exited.ended_at}, [this, source] { judge_message(source.local_rank); });
+        const Evidence& evidence = evidence_[source.local_rank] = std::move(found);
+        const bool may_follow = !evidence.record && described_exit(source.local_rank).how == ExitKind::exited;
+        const auto end = end_of(source.local_rank, evidence);
+        if (may_follow && !evidence.fatal_at)
+            return earlier_errors_.find(end, [this, source] { judge_message(source.local_rank); });
+        const bool is_own = judge_message(source.local_rank) == Strength::own_error;
+        if (may_follow && is_own) earlier_errors_.find(end, [] {});  // the report waits for it, the stop does not
     });
+}
+
+/// The error of a worker that has exited, else its exit.
+EarlierErrors::Event GroupShell::end_of(int local_rank, const Evidence& evidence) const {
+    const Worker& worker = workers_.all()[static_cast<std::size_t>(local_rank)];
+    if (evidence.fatal_at) return {worker.rank, *evidence.fatal_at, evidence.message};
+    return {worker.rank, worker.ended_at};
 }
 
 Failure GroupShell::described_exit(int local_rank) const {
@@ -122,14 +141,15 @@ Failure GroupShell::described_exit(int local_rank) const {
     return failure;
 }
 
-void GroupShell::judge_message(int local_rank) {
+Strength GroupShell::judge_message(int local_rank) {
     Failure failure = described_exit(local_rank);
     weigh(failure);
     const bool is_unclear = failure.strength > Strength::own_error;
     feed([this, local_rank, is_unclear](base::Time now) { group_.message(local_rank, is_unclear, now); });
+    return failure.strength;
 }
 
-void GroupShell::look_at_errors(std::function<void(std::vector<EarlierErrors::Event>)> done) {
+void GroupShell::look_at_errors(std::function<void(const std::vector<EarlierErrors::Event>&)> done) {
     struct Look {
         std::size_t left = 0;
         std::vector<EarlierErrors::Event> shown;
@@ -140,8 +160,8 @@ void GroupShell::look_at_errors(std::function<void(std::vector<EarlierErrors::Ev
     const auto look = std::make_shared<Look>(Look{all.size(), {}});
     for (const LogSource& source : all)
         deps_.output.inspect(source, [look, done, rank = source.rank](const Evidence& found) {
-            if (found.is_fatal && !peer_loss(found.message, rank)) look->shown.push_back({rank, found.last_line.at()});
-            if (--look->left == 0) done(std::move(look->shown));
+            if (states_own_error(found, rank)) look->shown.push_back({rank, *found.fatal_at, found.message});
+            if (--look->left == 0) done(look->shown);
         });
 }
 
@@ -157,9 +177,9 @@ void GroupShell::announce() {
 }
 
 void GroupShell::add_evidence(Failure& failure) const {
-    failure.follows_rank = earlier_errors_.rank_before(failure.rank);
     const auto found = evidence_.find(source_of(failure).local_rank);
     if (found == evidence_.end()) return;
+    failure.follows_rank = earlier_errors_.rank_before(end_of(failure.local_rank, found->second));
     failure.stderr_tail = found->second.stderr_tail;
     if (!found->second.is_said_on_stdout || failure.how == ExitKind::exited) failure.message = found->second.message;
     failure.record = found->second.record;

@@ -116,8 +116,9 @@ private:
 
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);
-    void look_at_errors(std::function<void(std::vector<EarlierErrors::Event>)> done);
-    void judge_message(int local_rank);
+    void look_at_errors(std::function<void(const std::vector<EarlierErrors::Event>&)> done);
+    [[nodiscard]] EarlierErrors::Event end_of(int local_rank, const Evidence& evidence) const;
+    Strength judge_message(int local_rank);
     [[nodiscard]] Failure described_exit(int local_rank) const;
     void end_hung(int local_rank, pid_t pid, int signal);
     void announce();

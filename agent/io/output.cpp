@@ -58,6 +58,14 @@ void Output::post(std::function<void(Side&)> work) {
     side_->loop.post([side = side_.get(), work = std::move(work)] { work(*side); });
 }
 
+/// In its third turn from now the thread has read the pipes that are ready now, in the order in which they became
+/// ready: so the times of two ranks' errors can be compared.
+void Output::post_behind_reads(std::function<void(Side&)> work) {
+    post([work = std::move(work)](Side& side) {
+        side.loop.post([&side, work] { side.loop.post([&side, work] { work(side); }); });
+    });
+}
+
 /// Waits for a turn of the control loop that starts no worker: a wake-up of the thread costs as much as a start.
 void Output::post_new_workers_after(std::size_t known) {
     if (new_workers_.size() <= known) return post_new_workers();
@@ -135,7 +143,7 @@ void Output::end_template() {
 }
 
 void Output::inspect(const LogSource& source, std::function<void(Evidence)> done) {
-    post([gate = gate_, source, done = std::move(done)](Side& side) {
+    post_behind_reads([gate = gate_, source, done = std::move(done)](Side& side) {
         side.logs.read_now(source.local_rank);
         gate->post([done, found = side.evidence(source)] { done(found); });
     });
@@ -146,7 +154,7 @@ void Output::inspect(const LogSource& source, std::function<void(Evidence)> done
 void Output::drain(std::vector<LogSource> failed, std::function<void(Drained)> done) {
     const std::uint64_t number = ++drains_;
     drained_ = std::move(done);
-    post([this, gate = gate_, number, failed = std::move(failed)](Side& side) {
+    post_behind_reads([this, gate = gate_, number, failed = std::move(failed)](Side& side) {
         side.logs.drain(side.patience, [this, gate, number, failed, &side](std::uint64_t dropped) {
             Drained drained{.dropped_bytes = dropped};
             for (const LogSource& source : failed) drained.evidence[source.local_rank] = side.evidence(source);
@@ -172,7 +180,7 @@ void Output::end_drain(std::uint64_t number, Drained drained) {
 }
 
 void Output::cut_drain() {
-    post([](Side& side) { side.logs.cut_drain(); });
+    post_behind_reads([](Side& side) { side.logs.cut_drain(); });
 }
 
 // --- lines -----------------------------------------------------------------------------------------------------------

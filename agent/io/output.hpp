@@ -35,8 +35,8 @@ struct Evidence {
     bool is_said_on_stdout = false;  ///< the message
     std::optional<ErrorRecord> record;
     LastLine last_line;
-    bool is_fatal = false;      ///< stderr states an error that ends a process
-    bool is_on_screen = false;  ///< the console has just shown the stderr tail
+    std::optional<base::Time> fatal_at;  ///< when stderr stated an error that ends a process
+    bool is_on_screen = false;           ///< the console has just shown the stderr tail
 };
 
 /// The answer to drain().
@@ -85,8 +85,8 @@ public:
     /// Returns the write ends for a worker's fds 1 and 2; the thread reads the other ends from now on.
     [[nodiscard]] base::Result<OutputEnds> add_worker(const LogSource& source);
     void end_template();
-    /// Reads what the worker's pipes hold now, and calls `done` with its output so far. Without an answer while the
-    /// thread is stalled.
+    /// Reads what all pipes hold now, in the order in which they became ready, and calls `done` with the worker's
+    /// output so far. Without an answer while the thread is stalled.
     void inspect(const LogSource& source, std::function<void(Evidence)> done);
     /// To be called when all workers of the round are dead: reads and shows the rest of the pipes, and collects the
     /// evidence of the `failed` workers.
@@ -139,6 +139,7 @@ private:
     [[nodiscard]] base::Duration in_call_for() const;
     [[nodiscard]] base::Result<WorkerPipes> make_ends(const LogSource& source) const;
     void post(std::function<void(Side&)> work);
+    void post_behind_reads(std::function<void(Side&)> work);
     void post_new_workers();
     void post_new_workers_after(std::size_t known);
     void post_bounded(std::size_t bytes, std::function<void(Side&)> work);

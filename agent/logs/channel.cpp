@@ -63,8 +63,9 @@ void Channel::enlarge_pipe(std::size_t seen) {
 void Channel::deliver(std::string_view bytes, bool to_screen) {
     if (bytes.empty()) return;
     const std::string_view refused = targets_.file.write(bytes);
-    if (targets_.tail) targets_.tail->add(bytes);
-    if (targets_.last_line) targets_.last_line->add(bytes, base::Clock::now());
+    const base::Time now = base::Clock::now();
+    if (targets_.tail) targets_.tail->add(bytes, now);
+    if (targets_.last_line) targets_.last_line->add(bytes, now);
     if (targets_.filter) {
         const std::string stamp = shared_.timestamps ? timestamp(std::chrono::system_clock::now()) : "";
         targets_.filtered->write(targets_.filter->add(bytes, stamp));

@@ -66,6 +66,9 @@ public:
     /// The same for stdout.
     [[nodiscard]] std::vector<std::string> stdout_tail(int local_rank, int lines = 20) const;
 
+    /// As Tail::read_at().
+    [[nodiscard]] base::Time stderr_read_at(int local_rank, std::string_view text) const;
+
     /// The worker's last line on either stream in the current round; without text: none.
     [[nodiscard]] LastLine last_line(int local_rank) const;
 

@@ -1,6 +1,7 @@
 #include "agent/logs/tail.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace dlaunch::agent {
 
@@ -20,7 +21,8 @@ std::string shortened(std::string_view line) {
 
 }  // namespace
 
-void Tail::add(std::string_view bytes) {
+void Tail::add(std::string_view bytes, base::Time now) {
+    total_ += bytes.size();
     if (bytes.size() > kKeptBytes)
         if (const std::size_t newline = bytes.rfind('\n', bytes.size() - kKeptBytes - 1); newline != bytes.npos) {
             bytes_.clear();
@@ -33,6 +35,37 @@ void Tail::add(std::string_view bytes) {
         bytes.remove_prefix(piece.size());
         if (bytes_.size() > 2 * kKeptBytes) trim();
     }
+    mark(now);
+}
+
+void Tail::mark(base::Time now) {
+    constexpr auto kSameTime = std::chrono::microseconds(10);  // bounds the number of marks
+    const std::uint64_t begin = total_ - bytes_.size();
+    if (!marks_.empty() && marks_.front().end <= begin)
+        std::erase_if(marks_, [begin](const Mark& each) { return each.end <= begin; });
+    if (marks_.empty() || now - marks_.back().at >= kSameTime)
+        marks_.push_back({total_, now});
+    else
+        marks_.back().end = total_;
+}
+
+base::Time Tail::time_of(std::size_t end) const {
+    const std::uint64_t read = total_ - bytes_.size() + end;
+    return std::ranges::find_if(marks_, [read](const Mark& each) { return each.end >= read; })->at;
+}
+
+base::Time Tail::read_at(std::string_view text) const {
+    constexpr auto kRepeats = std::chrono::seconds(1);
+    if (text.empty()) return {};
+    std::optional<base::Time> last, first;
+    for (std::size_t at = bytes_.rfind(text); at != bytes_.npos;
+         at = at > 0 ? bytes_.rfind(text, at - 1) : bytes_.npos) {
+        const base::Time here = time_of(at + text.size());
+        if (!last) last = here;
+        if (*last - here > kRepeats) break;
+        first = here;
+    }
+    return first.value_or(base::Time{});
 }
 
 void Tail::trim() {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
 
@@ -12,17 +15,30 @@ public:
     static constexpr std::size_t kKeptBytes = 8 << 10;
     static constexpr std::size_t kLineBytes = 1 << 10;  ///< lines() cuts longer lines after this
 
-    void add(std::string_view bytes);
+    void add(std::string_view bytes, base::Time now);
 
     /// The last lines, at most `most`, without newlines; the last state of a line that '\r' has redrawn. The oldest
     /// line includes its beginning, even where that lies before the kept bytes.
     [[nodiscard]] std::vector<std::string> lines(int most) const;
 
+    /// When this text was read; of several times the first one within a second before the last. base::Time{}: the kept
+    /// bytes have it not.
+    [[nodiscard]] base::Time read_at(std::string_view text) const;
+
 private:
     void trim();
+    void mark(base::Time now);
+    [[nodiscard]] base::Time time_of(std::size_t end) const;
 
     std::string bytes_;  ///< up to 2 * kKeptBytes, so that trims are rare
     std::string head_;   ///< the beginning of the line inside which bytes_ starts; empty: bytes_ starts with a line
+
+    struct Mark {
+        std::uint64_t end = 0;  ///< of the bytes read, counted from the stream's beginning
+        base::Time at{};
+    };
+    std::uint64_t total_ = 0;  ///< bytes added
+    std::vector<Mark> marks_;  ///< of bytes_
 };
 
 }  // namespace dlaunch::agent

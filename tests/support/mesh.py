@@ -1,11 +1,12 @@
 """Workers that hold a mesh of connections, as those of a framework do. FOLDER is for their ports, a new one for each run.
 
 Rank CULPRIT runs the code in PLAY, once all connections exist. Its peers print MESSAGE, if it is not empty, to WHERE
-("stderr"), note the time in the link RANK.end, and exit with 1; the ranks in STAY do not exit.
+("stderr"), and a traceback: with RAISES an EOFError with that text, with PARSES the error of a parser of what they
+receive. Then they note the time in the link RANK.end, and exit with 1; the ranks in STAY do not exit.
 """
 
 MESH = r"""
-import json, os, select, signal, socket, sys, time
+import json, os, select, signal, socket, sys, time, traceback
 rank, world, folder = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ["FOLDER"]
 listener = socket.create_server(("127.0.0.1", 0))
 with open(f"{folder}/{rank}.part", "w") as file: file.write(str(listener.getsockname()[1]))
@@ -26,6 +27,11 @@ except OSError:
 finally:
     message = os.environ.get("MESSAGE", "connection closed by peer")
     if message: print("error:", message, file=getattr(sys, os.environ.get("WHERE", "stderr")), flush=True)
+    try:
+        if "RAISES" in os.environ: raise EOFError(os.environ["RAISES"])
+        if "PARSES" in os.environ: dict(pair.split("=") for pair in peers[-1].recv(9).decode().split(";"))
+    except Exception:
+        traceback.print_exc()
     if rank in map(int, os.environ.get("STAY", "").split()): signal.pause()
     os.symlink(str(time.monotonic()), f"{folder}/{rank}.end")  # whole or not at all
     os._exit(1)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,19 @@ const base::Time kStart = base::Time{} + 100s;
 class EarlierErrorsTest : public testing::Test {
 protected:
     void exits(int rank, base::Duration after) {
-        errors_.find({rank, kStart + after}, [this, rank] { judged_.push_back(rank); });
+        ends_[rank] = {rank, kStart + after};
+        errors_.find(ends_[rank], [this, rank] { judged_.push_back(rank); });
     }
-    void answer(std::vector<Event> shown) { std::exchange(answer_, nullptr)(std::move(shown)); }
+    void fails(int rank, base::Duration after, const std::string& message) {
+        ends_[rank] = {rank, kStart + after, message};
+        errors_.find(ends_[rank], [] {});
+    }
+    int before(int rank) { return errors_.rank_before(ends_[rank]); }
+    void answer(const std::vector<Event>& shown) { std::exchange(answer_, nullptr)(shown); }
 
     int looks_ = 0;
-    std::function<void(std::vector<Event>)> answer_;
+    std::map<int, Event> ends_;
+    std::function<void(const std::vector<Event>&)> answer_;
     std::vector<int> judged_;
     EarlierErrors errors_{[this](auto done) {
         EXPECT_FALSE(answer_) << "two looks at a time";
@@ -36,15 +44,14 @@ TEST_F(EarlierErrorsTest, names_the_rank_that_had_shown_its_error) {
     EXPECT_TRUE(judged_.empty());
     answer({{2, kStart}});
     EXPECT_EQ(judged_, std::vector{0});
-    EXPECT_EQ(errors_.rank_before(0), 2);
-    EXPECT_EQ(errors_.rank_before(1), -1);
+    EXPECT_EQ(before(0), 2);
 }
 
 TEST_F(EarlierErrorsTest, takes_no_error_of_longer_ago_or_of_the_rank_itself) {
     exits(0, 1001ms);
     answer({{0, kStart + 1s}, {2, kStart}});
     EXPECT_EQ(judged_, std::vector{0});
-    EXPECT_EQ(errors_.rank_before(0), -1);
+    EXPECT_EQ(before(0), -1);
 }
 
 TEST_F(EarlierErrorsTest, one_look_serves_all_exits_that_came_during_the_one_before) {
@@ -62,9 +69,10 @@ TEST_F(EarlierErrorsTest, a_look_does_not_serve_an_exit_that_came_while_it_read)
     exits(0, 10ms);
     exits(1, 20ms);
     answer({});
+    EXPECT_EQ(judged_, std::vector{0});
     answer({{2, kStart}});
-    EXPECT_EQ(errors_.rank_before(0), -1);
-    EXPECT_EQ(errors_.rank_before(1), 2);
+    EXPECT_EQ(judged_, (std::vector{0, 1}));
+    EXPECT_EQ(before(1), 2);
 }
 
 TEST_F(EarlierErrorsTest, a_known_error_needs_no_further_look) {
@@ -72,8 +80,21 @@ TEST_F(EarlierErrorsTest, a_known_error_needs_no_further_look) {
     answer({{2, kStart}});
     exits(1, 20ms);
     EXPECT_EQ(judged_, (std::vector{0, 1}));
-    EXPECT_EQ(errors_.rank_before(1), 2);
+    EXPECT_EQ(before(1), 2);
     EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(EarlierErrorsTest, an_error_that_follows_another_rank_s_is_no_first_one) {
+    fails(0, 10ms, "EOFError: feeder closed the pipe");
+    answer(
+        {{0, kStart + 10ms, "EOFError: feeder closed the pipe"}, {2, kStart + 5ms, "E"}, {3, kStart, "KeyError: 17"}});
+    EXPECT_EQ(before(0), 3) << "the earliest";
+}
+
+TEST_F(EarlierErrorsTest, two_errors_at_the_same_time_or_alike_do_not_follow_each_other) {
+    fails(0, 10ms, "ValueError: rank 0, 0x7fa0: no data");
+    answer({{1, kStart + 10ms, "KeyError: 17"}, {2, kStart, "ValueError: rank 2, 0x7fb1: no data"}});
+    EXPECT_EQ(before(0), -1);
 }
 
 TEST_F(EarlierErrorsTest, a_round_forgets_the_last_one_and_its_look) {
@@ -85,7 +106,7 @@ TEST_F(EarlierErrorsTest, a_round_forgets_the_last_one_and_its_look) {
     exits(0, 20ms);
     EXPECT_EQ(looks_, 2);
     answer({});
-    EXPECT_EQ(errors_.rank_before(0), -1);
+    EXPECT_EQ(before(0), -1);
 }
 
 }  // namespace

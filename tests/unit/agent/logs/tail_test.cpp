@@ -9,7 +9,7 @@ using Lines = std::vector<std::string>;
 
 Lines lines_of(std::string_view bytes, int most = 20) {
     Tail tail;
-    tail.add(bytes);
+    tail.add(bytes, {});
     return tail.lines(most);
 }
 
@@ -23,7 +23,7 @@ TEST(Tail, returns_the_last_lines) {
 
 TEST(Tail, joins_pieces) {
     Tail tail;
-    for (const char* piece : {"Value", "Error: ", "it", " broke\nbye"}) tail.add(piece);
+    for (const char* piece : {"Value", "Error: ", "it", " broke\nbye"}) tail.add(piece, {});
     EXPECT_EQ(tail.lines(20), (Lines{"ValueError: it broke", "bye"}));
 }
 
@@ -36,7 +36,7 @@ TEST(Tail, keeps_only_the_last_bytes_of_a_flood) {
     Tail tail;
     std::string flood;
     for (int i = 0; i < 100'000; ++i) flood += "line " + std::to_string(i) + "\n";
-    tail.add(flood);
+    tail.add(flood, {});
     const Lines lines = tail.lines(3);
     EXPECT_EQ(lines, (Lines{"line 99997", "line 99998", "line 99999"}));
     EXPECT_LT(tail.lines(1'000'000).size(), 2000u);
@@ -46,8 +46,29 @@ TEST(Tail, the_oldest_line_is_whole) {
     Tail tail;
     std::string flood;
     for (int i = 10'000; i < 20'000; ++i) flood += "line " + std::to_string(i) + "\n";
-    for (char c : flood) tail.add({&c, 1});
+    for (char c : flood) tail.add({&c, 1}, {});
     for (const std::string& line : tail.lines(1'000'000)) EXPECT_EQ(line.size(), 10u) << line;
+}
+
+TEST(Tail, knows_when_a_text_was_read) {
+    using namespace std::chrono_literals;
+    const base::Time start = base::Time{} + 1s;
+    Tail tail;
+    tail.add("step 1\nValue", start);
+    tail.add("Error: no\n", start + 5ms);
+    tail.add("bye\n", start + 5005us);
+    tail.add("ValueError: no\n", start + 20ms);
+    tail.add("ValueError: no\nTypeError: no\n", start + 1006ms);
+    EXPECT_EQ(tail.read_at("step 1"), start);
+    EXPECT_EQ(tail.read_at("bye"), start + 5ms) << "to some microseconds";
+    EXPECT_EQ(tail.read_at("TypeError: no"), start + 1006ms);
+    EXPECT_EQ(tail.read_at("ValueError: no"), start + 20ms) << "the first one of the last second";
+    EXPECT_EQ(tail.read_at("Value\n"), base::Time{});
+    EXPECT_EQ(tail.read_at(""), base::Time{});
+    for (int i = 0; i < 100; ++i) tail.add(std::string(999, 'x') + "\n", start + std::chrono::seconds(i));
+    EXPECT_EQ(tail.read_at("step 1"), base::Time{});
+    tail.add("step 1\n", start + 1h);
+    EXPECT_EQ(tail.read_at("step 1"), start + 1h);
 }
 
 TEST(Tail, a_long_line_is_cut_after_its_beginning) {
