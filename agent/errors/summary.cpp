@@ -54,7 +54,8 @@ std::string exit_clause(const Failure& failure, bool with_limit) {
                                failure.core_dumped ? ", core dumped" : "", memory);
         case ExitKind::timed_out: return "was still running when the job outlived --timeout";
         case ExitKind::hung: return "hung";
-        case ExitKind::stopped: return "was named as lost by its peers";
+        case ExitKind::stopped:
+            return failure.message.empty() ? "was named as lost by its peers" : "had shown its error and was stopped";
         case ExitKind::judged: return "";
         case ExitKind::not_executed: break;
     }

@@ -34,6 +34,7 @@ public:
     void find(const Event& exit, std::function<void()> done);
     /// The rank that had shown its error before, as far as the looks have seen; -1: none. Of several the earliest.
     [[nodiscard]] int rank_before(const Event& exit) const;
+    [[nodiscard]] bool knows_any() const { return !shown_.empty(); }
 
 private:
     void look();

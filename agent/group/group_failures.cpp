@@ -186,6 +186,41 @@ void GroupShell::add_evidence(Failure& failure) const {
     failure.is_on_screen = found->second.is_on_screen;
 }
 
+/// All ranks that failed by themselves have lost a peer.
+bool GroupShell::is_unclear() const {
+    return std::ranges::all_of(failures_, [this](Failure failure) {
+        if (failure.collateral) return true;
+        add_evidence(failure);
+        weigh(failure);
+        return failure.strength > Strength::own_error;
+    });
+}
+
+/// A rank may show its error, close its connections, and not exit: it waits for a thread, or in an exit handler. Its
+/// peers lose it, and it is stopped with them. An error of long before is one that the rank has survived.
+void GroupShell::blame_stopped_rank() {
+    constexpr auto kJustShown = std::chrono::seconds(1);  // before the first exit
+    base::Time since = base::Time::max();
+    for (const Failure& failure : failures_)
+        if (!failure.collateral)
+            since = std::min(since, started_ + std::chrono::duration_cast<base::Duration>(failure.after) - kJustShown);
+    Failure* first = nullptr;
+    base::Time first_at = stopped_at_;
+    for (Failure& failure : failures_) {
+        const auto found = evidence_.find(source_of(failure).local_rank);
+        if (!failure.collateral || found == evidence_.end() || !states_own_error(found->second, failure.rank)) continue;
+        const base::Time at = *found->second.fatal_at;
+        if (at < since || at >= first_at) continue;
+        first = &failure;
+        first_at = at;
+    }
+    if (!first) return;
+    add_evidence(*first);
+    for (Failure& failure : failures_)
+        if (failure.strength == Strength::lost_peer && failure.lost_ranks.empty())
+            failure.lost_ranks = {failure.follows_rank = first->rank};
+}
+
 /// A worker that exited with 0 may be the peer that the failed workers have lost.
 void GroupShell::add_early_exits() {
     for (const Worker& worker : workers_.all()) {

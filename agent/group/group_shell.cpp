@@ -111,8 +111,12 @@ void GroupShell::perform(const GroupCommand& command) {
             events_.write("stopping", {{"signal", std::string_view(base::signal_name(command.signal))},
                                        {"workers", number(workers_.alive())}});
             cancel_start();
+            stopped_at_ = std::min(stopped_at_, base::Clock::now());
             return stop_workers(command.signal);
-        case Kind::kill: cancel_start(); return kill_workers(command.event);
+        case Kind::kill:
+            cancel_start();
+            stopped_at_ = std::min(stopped_at_, base::Clock::now());
+            return kill_workers(command.event);
         case Kind::look_for_orphans: return look_for_orphans();
         case Kind::end_orphans: return end_orphans();
         case Kind::signal: return workers_.signal(command.signal);
@@ -137,6 +141,7 @@ void GroupShell::begin(const Assignment& assignment) {
             memory_before_ = memory_.read();
             evidence_.clear();
             earlier_errors_.begin();
+            stopped_at_ = base::Time::max();
             stop_due_ = {};
             hang_kills_.clear();
             last_look_.begin(assignment.round);
@@ -347,8 +352,9 @@ void GroupShell::sweep() {
 void GroupShell::drain() {
     for (RoundService* service : deps_.services) service->cleared();
     std::vector<LogSource> failed;
+    const bool may_have_stopped_cause = is_unclear() || earlier_errors_.knows_any();
     for (const Failure& failure : failures_)
-        if (!failure.collateral) failed.push_back(source_of(failure));
+        if (!failure.collateral || may_have_stopped_cause) failed.push_back(source_of(failure));
     deps_.output.drain(std::move(failed), [this](Drained drained) {
         if (drained.dropped_bytes)
             remarks_.push_back(
@@ -367,6 +373,7 @@ void GroupShell::drain() {
 void GroupShell::finish(bool succeeded) {
     RoundResult end;
     for (Failure& failure : failures_) complete(failure);
+    blame_stopped_rank();
     std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& one) { return !one.collateral; });
     add_early_exits();
     put_first_cause_first(failures_);

@@ -119,6 +119,8 @@ private:
     void look_at_errors(std::function<void(const std::vector<EarlierErrors::Event>&)> done);
     [[nodiscard]] EarlierErrors::Event end_of(int local_rank, const Evidence& evidence) const;
     Strength judge_message(int local_rank);
+    [[nodiscard]] bool is_unclear() const;
+    void blame_stopped_rank();
     [[nodiscard]] Failure described_exit(int local_rank) const;
     void end_hung(int local_rank, pid_t pid, int signal);
     void announce();
@@ -147,8 +149,8 @@ private:
     std::vector<LocalWorkers::Orphan> orphans_;  ///< found by the latest search
     std::map<int, Evidence> evidence_;           ///< by local rank
     EarlierErrors earlier_errors_{[this](auto done) { look_at_errors(std::move(done)); }};
-    std::deque<Event> queue_;  ///< events that arrived while another was handled
-    base::Time started_{};
+    std::deque<Event> queue_;              ///< events that arrived while another was handled
+    base::Time started_{}, stopped_at_{};  ///< stopped: base::Time::max(): not yet
     base::Timer timer_;
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;

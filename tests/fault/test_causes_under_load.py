@@ -45,6 +45,14 @@ SCENARIOS = {
                             "open(os.environ['TORCHELASTIC_ERROR_FILE'], 'w'))\nos._exit(1)"),
     "before silent exits": four(2, MESSAGE="", PLAY=FAILS),  # Python closes the connections after the traceback
     "before errors of its peers' own": four(2, MESSAGE="", RAISES="the feeder closed the pipe", PLAY=FAILS),
+    "before its exit handler": four(2, MESSAGE="connection closed by peer", PLAY=f"""
+import atexit; atexit.register(time.sleep, 60)
+{CLOSE}{FAILS}"""),
+    "before its exit handler, and another rank has survived an error": four(
+        1, MESSAGE="connection closed by peer", SURVIVES="3", STAY="3", PLAY=f"""
+import atexit; atexit.register(time.sleep, 60)
+time.sleep(1.2)
+{CLOSE}{FAILS}"""),
     "after its peers could not parse what they received": four(2, 0.05, MESSAGE="", PARSES="yes"),
     "before silent exits, and then it hangs": four(2, MESSAGE="", PLAY=f"""
 try: {FAILS}

@@ -2,7 +2,8 @@
 
 Rank CULPRIT runs the code in PLAY, once all connections exist. Its peers print MESSAGE, if it is not empty, to WHERE
 ("stderr"), and a traceback: with RAISES an EOFError with that text, with PARSES the error of a parser of what they
-receive. Then they note the time in the link RANK.end, and exit with 1; the ranks in STAY do not exit.
+receive. Then they note the time in the link RANK.end, and exit with 1; the ranks in STAY do not exit. Rank SURVIVES
+prints a traceback at the beginning.
 """
 
 MESH = r"""
@@ -19,6 +20,9 @@ while len(peers) < world - 1: peers.append(listener.accept()[0])
 if rank == int(os.environ["CULPRIT"]):
     for peer in peers: peer.recv(1)  # all ranks have all connections
     exec(os.environ["PLAY"])
+if rank == int(os.environ.get("SURVIVES", -1)):
+    try: raise KeyError("a cache miss")
+    except KeyError: traceback.print_exc()
 for peer in peers: peer.sendall(b"x")
 try:
     while all(peer.recv(1) for peer in select.select(peers, [], [])[0]): pass
