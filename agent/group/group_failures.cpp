@@ -186,14 +186,17 @@ void GroupShell::add_evidence(Failure& failure) const {
     failure.is_on_screen = found->second.is_on_screen;
 }
 
-/// All ranks that failed by themselves have lost a peer.
+/// Ranks have failed by themselves, and all of them have lost a peer.
 bool GroupShell::is_unclear() const {
-    return std::ranges::all_of(failures_, [this](Failure failure) {
-        if (failure.collateral) return true;
+    bool any = false;
+    for (Failure failure : failures_) {
+        if (failure.collateral) continue;
         add_evidence(failure);
         weigh(failure);
-        return failure.strength > Strength::own_error;
-    });
+        if (failure.strength <= Strength::own_error) return false;
+        any = true;
+    }
+    return any;
 }
 
 /// A rank may show its error, close its connections, and not exit: it waits for a thread, or in an exit handler. Its
