@@ -9,7 +9,8 @@ namespace {
 
 using Event = EarlierErrors::Event;
 
-constexpr auto kJustShown = std::chrono::seconds(1);  // longest time from a rank's error to another one's exit
+constexpr auto kJustShown = std::chrono::seconds(1);      // longest time from a rank's error to another one's exit
+constexpr auto kAtOnce = std::chrono::milliseconds(100);  // to another one's error, if the rank has not failed
 
 /// Ranks of one program that fail alike name themselves, steps or addresses.
 std::string without_numbers(std::string_view message) {
@@ -24,13 +25,6 @@ std::string without_numbers(std::string_view message) {
     return text;
 }
 
-/// An error counts as shown when its line was read, which may be after the silent exit that it caused.
-bool precedes(const Event& error, const Event& exit) {
-    if (error.rank == exit.rank || exit.at - error.at > kJustShown) return false;
-    if (exit.message.empty()) return true;
-    return error.at < exit.at && without_numbers(error.message) != without_numbers(exit.message);
-}
-
 }  // namespace
 
 void EarlierErrors::begin() {
@@ -38,6 +32,17 @@ void EarlierErrors::begin() {
     looks_ = false;
     shown_.clear();
     waiting_.clear();
+    failed_.clear();
+}
+
+/// An error counts as shown when its line was read, which may be after the silent exit that it caused. A rank that
+/// lives on may have survived its error: then another rank's error is hardly its consequence, unless it came at once.
+bool EarlierErrors::precedes(const Event& error, const Event& exit) const {
+    const auto between = exit.at - error.at;
+    if (error.rank == exit.rank || between > kJustShown) return false;
+    if (exit.message.empty()) return true;
+    if (between > kAtOnce && !failed_.contains(error.rank)) return false;
+    return between > base::Duration::zero() && without_numbers(error.message) != without_numbers(exit.message);
 }
 
 void EarlierErrors::find(const Event& exit, std::function<void()> done) {

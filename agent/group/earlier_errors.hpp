@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,12 @@ public:
     void find(const Event& exit, std::function<void()> done);
     /// The rank that had shown its error before, as far as the looks have seen; -1: none. Of several the earliest.
     [[nodiscard]] int rank_before(const Event& exit) const;
+    /// A rank has failed by itself: it has not survived its error.
+    void has_failed(int rank) { failed_.insert(rank); }
     [[nodiscard]] bool knows_any() const { return !shown_.empty(); }
 
 private:
+    [[nodiscard]] bool precedes(const Event& error, const Event& exit) const;
     void look();
 
     const Look look_;
@@ -44,6 +48,7 @@ private:
     bool looks_ = false;
     std::vector<std::function<void()>> waiting_;  ///< for the next look
     std::map<int, Event> shown_;                  ///< by rank
+    std::set<int> failed_;
 };
 
 }  // namespace dlaunch::agent

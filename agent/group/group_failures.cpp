@@ -34,7 +34,7 @@ void set_verdict(Failure& failure, const Verdict& verdict) {
     failure.permanent = verdict.permanent;
 }
 
-/// Of a rank that may still live.
+/// Of a rank that may still live: it has not gone on after the same error before.
 bool states_own_error(const Evidence& found, int rank) {
     Failure exit;
     exit.rank = rank;
@@ -42,7 +42,7 @@ bool states_own_error(const Evidence& found, int rank) {
     exit.message = found.message;
     exit.stderr_tail = found.stderr_tail;
     exit.record = found.record;
-    return found.fatal_at && !peer_loss(exit);
+    return found.fatal && !found.fatal->was_there_before && !peer_loss(exit);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ void GroupShell::look_for_message(const Worker& worker) {
         const Evidence& evidence = evidence_[source.local_rank] = std::move(found);
         const bool may_follow = !evidence.record && described_exit(source.local_rank).how == ExitKind::exited;
         const auto end = end_of(source.local_rank, evidence);
-        if (may_follow && !evidence.fatal_at)
+        if (may_follow && !evidence.fatal)
             return earlier_errors_.find(end, [this, source] { judge_message(source.local_rank); });
         const bool is_own = judge_message(source.local_rank) == Strength::own_error;
         if (may_follow && is_own) earlier_errors_.find(end, [] {});  // the report waits for it, the stop does not
@@ -129,7 +129,7 @@ void GroupShell::look_for_message(const Worker& worker) {
 /// The error of a worker that has exited, else its exit.
 EarlierErrors::Event GroupShell::end_of(int local_rank, const Evidence& evidence) const {
     const Worker& worker = workers_.all()[static_cast<std::size_t>(local_rank)];
-    if (evidence.fatal_at) return {worker.rank, *evidence.fatal_at, evidence.message};
+    if (evidence.fatal) return {worker.rank, evidence.fatal->at, evidence.message};
     return {worker.rank, worker.ended_at};
 }
 
@@ -160,7 +160,7 @@ void GroupShell::look_at_errors(std::function<void(const std::vector<EarlierErro
     const auto look = std::make_shared<Look>(Look{all.size(), {}});
     for (const LogSource& source : all)
         deps_.output.inspect(source, [look, done, rank = source.rank](const Evidence& found) {
-            if (states_own_error(found, rank)) look->shown.push_back({rank, *found.fatal_at, found.message});
+            if (states_own_error(found, rank)) look->shown.push_back({rank, found.fatal->at, found.message});
             if (--look->left == 0) done(look->shown);
         });
 }
@@ -212,7 +212,7 @@ void GroupShell::blame_stopped_rank() {
     for (Failure& failure : failures_) {
         const auto found = evidence_.find(source_of(failure).local_rank);
         if (!failure.collateral || found == evidence_.end() || !states_own_error(found->second, failure.rank)) continue;
-        const base::Time at = *found->second.fatal_at;
+        const base::Time at = found->second.fatal->at;
         if (at < since || at >= first_at) continue;
         first = &failure;
         first_at = at;
@@ -240,6 +240,7 @@ void GroupShell::add_early_exits() {
 
 void GroupShell::add_failure(const GroupCommand& command) {
     const Failure& failure = failures_.emplace_back(make_failure(command));
+    if (!failure.collateral) earlier_errors_.has_failed(failure.rank);
     if (!failure.collateral && failure.how != ExitKind::timed_out) owner_.on_lost(failure);
 }
 

@@ -35,8 +35,8 @@ struct Evidence {
     bool is_said_on_stdout = false;  ///< the message
     std::optional<ErrorRecord> record;
     LastLine last_line;
-    std::optional<base::Time> fatal_at;  ///< when stderr stated an error that ends a process
-    bool is_on_screen = false;           ///< the console has just shown the stderr tail
+    std::optional<Tail::Shown> fatal;  ///< when stderr stated an error that ends a process
+    bool is_on_screen = false;         ///< the console has just shown the stderr tail
 };
 
 /// The answer to drain().

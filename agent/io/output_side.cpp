@@ -59,11 +59,11 @@ void Output::Side::print_warnings() {
 }
 
 /// Where the error's first line is not found, for it is cut or wrapped, the last line counts.
-std::optional<base::Time> Output::Side::fatal_at(int local_rank, const std::vector<std::string>& stderr_tail) const {
+std::optional<Tail::Shown> Output::Side::fatal(int local_rank, const std::vector<std::string>& stderr_tail) const {
     const std::string error = fatal_error(stderr_tail);
     if (error.empty()) return std::nullopt;
-    const base::Time at = logs.stderr_read_at(local_rank, std::string_view(error).substr(0, error.find('\n')));
-    return at == base::Time{} ? logs.last_line(local_rank).at() : at;
+    const auto shown = logs.shown_on_stderr(local_rank, std::string_view(error).substr(0, error.find('\n')));
+    return shown.value_or(Tail::Shown{.at = logs.last_line(local_rank).at()});
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {
@@ -77,7 +77,7 @@ Evidence Output::Side::evidence(const LogSource& source) const {
             !on_stdout.empty(),
             read_error_file(logs.paths().error_file(source)),
             logs.last_line(source.local_rank),
-            fatal_at(source.local_rank, tail),
+            fatal(source.local_rank, tail),
             on_stdout.empty() && logs.has_just_shown_stderr(source.local_rank)};
 }
 

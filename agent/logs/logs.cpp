@@ -314,9 +314,9 @@ std::vector<std::string> Logs::stdout_tail(int local_rank, int lines) const {
     return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.out_tail.lines(lines);
 }
 
-base::Time Logs::stderr_read_at(int local_rank, std::string_view text) const {
+std::optional<Tail::Shown> Logs::shown_on_stderr(int local_rank, std::string_view text) const {
     const auto found = impl_->workers.find(local_rank);
-    return found == impl_->workers.end() ? base::Time{} : found->second.err_tail.read_at(text);
+    return found == impl_->workers.end() ? std::nullopt : found->second.err_tail.shown(text);
 }
 
 LastLine Logs::last_line(int local_rank) const {

@@ -14,6 +14,7 @@
 #include "agent/logs/last_line.hpp"
 #include "agent/logs/live/progress_line.hpp"
 #include "agent/logs/run_paths.hpp"
+#include "agent/logs/tail.hpp"
 #include "agent/logs/worker_pipes.hpp"
 #include "agent/plan.hpp"
 #include "rendezvous/base/fd.hpp"
@@ -66,8 +67,8 @@ public:
     /// The same for stdout.
     [[nodiscard]] std::vector<std::string> stdout_tail(int local_rank, int lines = 20) const;
 
-    /// As Tail::read_at().
-    [[nodiscard]] base::Time stderr_read_at(int local_rank, std::string_view text) const;
+    /// As Tail::shown().
+    [[nodiscard]] std::optional<Tail::Shown> shown_on_stderr(int local_rank, std::string_view text) const;
 
     /// The worker's last line on either stream in the current round; without text: none.
     [[nodiscard]] LastLine last_line(int local_rank) const;

@@ -1,7 +1,6 @@
 #include "agent/logs/tail.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace dlaunch::agent {
 
@@ -54,18 +53,20 @@ base::Time Tail::time_of(std::size_t end) const {
     return std::ranges::find_if(marks_, [read](const Mark& each) { return each.end >= read; })->at;
 }
 
-base::Time Tail::read_at(std::string_view text) const {
-    constexpr auto kRepeats = std::chrono::seconds(1);
-    if (text.empty()) return {};
-    std::optional<base::Time> last, first;
+std::optional<Tail::Shown> Tail::shown(std::string_view text) const {
+    constexpr auto kInARow = std::chrono::milliseconds(50);  // an error that is logged and raised
+    std::optional<Shown> found;
+    if (text.empty()) return found;
     for (std::size_t at = bytes_.rfind(text); at != bytes_.npos;
          at = at > 0 ? bytes_.rfind(text, at - 1) : bytes_.npos) {
         const base::Time here = time_of(at + text.size());
-        if (!last) last = here;
-        if (*last - here > kRepeats) break;
-        first = here;
+        if (found && found->at - here > kInARow) {
+            found->was_there_before = true;
+            break;
+        }
+        found = Shown{.at = here};
     }
-    return first.value_or(base::Time{});
+    return found;
 }
 
 void Tail::trim() {

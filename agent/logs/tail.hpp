@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +22,12 @@ public:
     /// line includes its beginning, even where that lies before the kept bytes.
     [[nodiscard]] std::vector<std::string> lines(int most) const;
 
-    /// When this text was read; of several times the first one within a second before the last. base::Time{}: the kept
-    /// bytes have it not.
-    [[nodiscard]] base::Time read_at(std::string_view text) const;
+    struct Shown {
+        base::Time at{};                ///< of several times in a row the first
+        bool was_there_before = false;  ///< and again after a while: its process has gone on
+    };
+    /// When this text, a part of one line, was read for the last time; none: the kept bytes have it not.
+    [[nodiscard]] std::optional<Shown> shown(std::string_view text) const;
 
 private:
     void trim();

@@ -97,6 +97,14 @@ TEST_F(EarlierErrorsTest, two_errors_at_the_same_time_or_alike_do_not_follow_eac
     EXPECT_EQ(before(0), -1);
 }
 
+TEST_F(EarlierErrorsTest, a_living_rank_may_have_survived_its_error) {
+    fails(0, 101ms, "EOFError: feeder closed the pipe");
+    answer({{3, kStart, "KeyError: 17"}});
+    EXPECT_EQ(before(0), -1);
+    errors_.has_failed(3);
+    EXPECT_EQ(before(0), 3);
+}
+
 TEST_F(EarlierErrorsTest, a_round_forgets_the_last_one_and_its_look) {
     exits(0, 10ms);
     const auto old = std::exchange(answer_, nullptr);

@@ -57,18 +57,28 @@ TEST(Tail, knows_when_a_text_was_read) {
     tail.add("step 1\nValue", start);
     tail.add("Error: no\n", start + 5ms);
     tail.add("bye\n", start + 5005us);
-    tail.add("ValueError: no\n", start + 20ms);
-    tail.add("ValueError: no\nTypeError: no\n", start + 1006ms);
-    EXPECT_EQ(tail.read_at("step 1"), start);
-    EXPECT_EQ(tail.read_at("bye"), start + 5ms) << "to some microseconds";
-    EXPECT_EQ(tail.read_at("TypeError: no"), start + 1006ms);
-    EXPECT_EQ(tail.read_at("ValueError: no"), start + 20ms) << "the first one of the last second";
-    EXPECT_EQ(tail.read_at("Value\n"), base::Time{});
-    EXPECT_EQ(tail.read_at(""), base::Time{});
+    EXPECT_EQ(tail.shown("step 1")->at, start);
+    EXPECT_EQ(tail.shown("bye")->at, start + 5ms) << "to some microseconds";
+    EXPECT_FALSE(tail.shown("Value\n"));
+    EXPECT_FALSE(tail.shown(""));
     for (int i = 0; i < 100; ++i) tail.add(std::string(999, 'x') + "\n", start + std::chrono::seconds(i));
-    EXPECT_EQ(tail.read_at("step 1"), base::Time{});
+    EXPECT_FALSE(tail.shown("step 1"));
     tail.add("step 1\n", start + 1h);
-    EXPECT_EQ(tail.read_at("step 1"), start + 1h);
+    EXPECT_EQ(tail.shown("step 1")->at, start + 1h);
+    EXPECT_FALSE(tail.shown("step 1")->was_there_before);
+}
+
+TEST(Tail, knows_whether_a_text_was_there_before) {
+    using namespace std::chrono_literals;
+    const base::Time start = base::Time{} + 1s;
+    Tail tail;
+    tail.add("ValueError: no\n", start);
+    tail.add("Traceback:\nValueError: no\n", start + 50ms);
+    EXPECT_EQ(tail.shown("ValueError: no")->at, start) << "logged, and then raised";
+    EXPECT_FALSE(tail.shown("ValueError: no")->was_there_before);
+    tail.add("retrying\nValueError: no\n", start + 101ms);
+    EXPECT_EQ(tail.shown("ValueError: no")->at, start + 101ms);
+    EXPECT_TRUE(tail.shown("ValueError: no")->was_there_before);
 }
 
 TEST(Tail, a_long_line_is_cut_after_its_beginning) {
