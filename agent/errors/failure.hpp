@@ -80,8 +80,8 @@ struct Failure {
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty: none
     std::string log_folder;                            ///< of these files, by the run's link; empty: there is none
     bool is_on_screen = false;                         ///< this node's console has just shown its stderr
-    /// The rank that had just shown a fatal error when this one showed another one, or exited without one; -1: none.
-    /// Known on the worker's node only.
+    /// The rank from whose fatal error this one's later error, or its exit without one, follows (EarlierErrors); -1:
+    /// none. Known on the worker's node only.
     int follows_rank = -1;
     bool collateral = false;              ///< it exited because the agent stopped it
     Strength strength = Strength::crash;  ///< by itself, set by weigh()

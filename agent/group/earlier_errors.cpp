@@ -33,19 +33,24 @@ void EarlierErrors::begin() {
     shown_.clear();
     waiting_.clear();
     failed_.clear();
+    silent_exits_ = 0;
 }
 
-/// An error counts as shown when its line was read, which may be after the silent exit that it caused. A rank that
-/// lives on may have survived its error: then another rank's error is hardly its consequence, unless it came at once.
+/// A rank that lives on may have survived its error. Then another rank's exit is hardly its consequence, unless it came
+/// at once, with an error of its own, or together with that of a third rank.
 bool EarlierErrors::precedes(const Event& error, const Event& exit) const {
     const auto between = exit.at - error.at;
+    const bool is_silent = exit.message.empty();
     if (error.rank == exit.rank || between > kJustShown) return false;
-    if (exit.message.empty()) return true;
-    if (between > kAtOnce && !failed_.contains(error.rank)) return false;
+    const bool came_at_once = between <= kAtOnce && (!is_silent || silent_exits_ > 1);
+    if (!came_at_once && !failed_.contains(error.rank)) return false;
+    // The line of an error may be read after the silent exit that it caused.
+    if (is_silent) return true;
     return between > base::Duration::zero() && without_numbers(error.message) != without_numbers(exit.message);
 }
 
 void EarlierErrors::find(const Event& exit, std::function<void()> done) {
+    if (exit.message.empty()) ++silent_exits_;
     if (rank_before(exit) >= 0) return done();
     waiting_.push_back(std::move(done));
     if (!looks_) look();
@@ -56,6 +61,13 @@ int EarlierErrors::rank_before(const Event& exit) const {
     for (const auto& [rank, error] : shown_)
         if (precedes(error, exit) && (!first || error.at < first->at)) first = &error;
     return first ? first->rank : -1;
+}
+
+std::vector<int> EarlierErrors::ranks_just_before(const Event& exit) const {
+    std::vector<int> ranks;
+    for (const auto& [rank, error] : shown_)
+        if (rank != exit.rank && exit.at - error.at <= kJustShown) ranks.push_back(rank);
+    return ranks;
 }
 
 /// A look that has begun may have read a rank's output before that rank showed its error: later exits wait for the

@@ -33,10 +33,15 @@ public:
     /// `done` follows when rank_before() knows the answer for this exit, or for that of a rank with this error: at
     /// once, or after a look that began after this call.
     void find(const Event& exit, std::function<void()> done);
-    /// The rank that had shown its error before, as far as the looks have seen; -1: none. Of several the earliest.
+    /// The rank whose error this exit, or this error, follows from, as far as the looks have seen; -1: none. Of several
+    /// the earliest.
     [[nodiscard]] int rank_before(const Event& exit) const;
-    /// A rank has failed by itself: it has not survived its error.
+    /// The ranks that had shown an error at most a second before, whether they have survived it or not.
+    [[nodiscard]] std::vector<int> ranks_just_before(const Event& exit) const;
+    /// The rank has failed by its error: it has not survived it.
     void has_failed(int rank) { failed_.insert(rank); }
+    /// The rank has survived its error, and lost a peer.
+    void has_survived(int rank) { shown_.erase(rank); }
     [[nodiscard]] bool knows_any() const { return !shown_.empty(); }
 
 private:
@@ -49,6 +54,7 @@ private:
     std::vector<std::function<void()>> waiting_;  ///< for the next look
     std::map<int, Event> shown_;                  ///< by rank
     std::set<int> failed_;
+    int silent_exits_ = 0;
 };
 
 }  // namespace dlaunch::agent

@@ -120,9 +120,28 @@ void GroupShell::look_for_message(const Worker& worker) {
         const bool may_follow = !evidence.record && described_exit(source.local_rank).how == ExitKind::exited;
         const auto end = end_of(source.local_rank, evidence);
         if (may_follow && !evidence.fatal)
-            return earlier_errors_.find(end, [this, source] { judge_message(source.local_rank); });
-        const bool is_own = judge_message(source.local_rank) == Strength::own_error;
-        if (may_follow && is_own) earlier_errors_.find(end, [] {});  // the report waits for it, the stop does not
+            return earlier_errors_.find(end, [this, source] { judge_silent_exit(source.local_rank); });
+        const Strength strength = judge_message(source.local_rank);
+        if (may_follow && strength == Strength::own_error)
+            earlier_errors_.find(end, [] {});  // the report waits for it, the stop does not
+    });
+}
+
+/// A rank that had just shown an error may be about to exit: then the silent exit follows from that.
+void GroupShell::judge_silent_exit(int local_rank) {
+    constexpr auto kMayStillExit = std::chrono::milliseconds(150);
+    const auto lives = [this](int rank) {
+        return std::ranges::any_of(workers_.all(),
+                                   [rank](const Worker& each) { return each.rank == rank && each.alive; });
+    };
+    const auto end = end_of(local_rank, evidence_.at(local_rank));
+    if (earlier_errors_.rank_before(end) >= 0 || std::ranges::none_of(earlier_errors_.ranks_just_before(end), lives)) {
+        judge_message(local_rank);
+        return;
+    }
+    silent_exits_[local_rank] = deps_.loop.after(kMayStillExit, [this, local_rank] {
+        silent_exits_.erase(local_rank);
+        judge_message(local_rank);
     });
 }
 
@@ -146,6 +165,10 @@ Strength GroupShell::judge_message(int local_rank) {
     weigh(failure);
     const bool is_unclear = failure.strength > Strength::own_error;
     feed([this, local_rank, is_unclear](base::Time now) { group_.message(local_rank, is_unclear, now); });
+    const auto evidence = evidence_.find(local_rank);
+    if (evidence == evidence_.end() || !evidence->second.fatal) return failure.strength;
+    is_unclear ? earlier_errors_.has_survived(failure.rank) : earlier_errors_.has_failed(failure.rank);
+    for (const auto& [waiting, timer] : std::exchange(silent_exits_, {})) judge_silent_exit(waiting);
     return failure.strength;
 }
 
@@ -240,7 +263,6 @@ void GroupShell::add_early_exits() {
 
 void GroupShell::add_failure(const GroupCommand& command) {
     const Failure& failure = failures_.emplace_back(make_failure(command));
-    if (!failure.collateral) earlier_errors_.has_failed(failure.rank);
     if (!failure.collateral && failure.how != ExitKind::timed_out) owner_.on_lost(failure);
 }
 

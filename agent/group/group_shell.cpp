@@ -144,6 +144,7 @@ void GroupShell::begin(const Assignment& assignment) {
             stopped_at_ = base::Time::max();
             stop_due_ = {};
             signal_due_ = {};
+            silent_exits_.clear();
             hang_kills_.clear();
             last_look_.begin(assignment.round);
             is_timed_out_ = false;
@@ -359,6 +360,7 @@ void GroupShell::sweep() {
 }
 
 void GroupShell::drain() {
+    silent_exits_.clear();
     for (RoundService* service : deps_.services) service->cleared();
     std::vector<LogSource> failed;
     const bool may_have_stopped_cause = is_unclear() || earlier_errors_.knows_any();

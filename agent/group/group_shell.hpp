@@ -123,6 +123,7 @@ private:
     void look_at_errors(std::function<void(const std::vector<EarlierErrors::Event>&)> done);
     [[nodiscard]] EarlierErrors::Event end_of(int local_rank, const Evidence& evidence) const;
     Strength judge_message(int local_rank);
+    void judge_silent_exit(int local_rank);
     [[nodiscard]] bool is_unclear() const;
     void blame_stopped_rank();
     [[nodiscard]] Failure described_exit(int local_rank) const;
@@ -160,7 +161,8 @@ private:
     bool handling_ = false, clearing_ = false;
     bool stacks_are_printed_ = false;  ///< the stop signal waits for them
     base::Timer stop_due_, signal_due_;
-    std::map<int, base::Timer> hang_kills_;  ///< by local rank: the worker prints its stack first
+    std::map<int, base::Timer> silent_exits_;  ///< by local rank: their judgement waits
+    std::map<int, base::Timer> hang_kills_;    ///< by local rank: the worker prints its stack first
     bool is_timed_out_ = false;
     bool looks_before_stop_ = false;    ///< where the workers are
     int lost_nodes_ = 0;                ///< since the round began

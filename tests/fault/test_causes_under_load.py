@@ -53,6 +53,8 @@ import atexit; atexit.register(time.sleep, 60)
 import atexit; atexit.register(time.sleep, 60)
 time.sleep(1.2)
 {CLOSE}{FAILS}"""),
+    "silently, after another rank has survived an error": four(
+        1, SURVIVES="3", STAY="3", PLAY="time.sleep(0.3)\nos._exit(5)"),
     "after another rank has survived an error": four(1, SURVIVES="3", STAY="3", PLAY=f"time.sleep(0.3)\n{FAILS}"),
     "after its peers could not parse what they received": four(2, 0.05, MESSAGE="", PARSES="yes"),
     "before silent exits, and then it hangs": four(2, MESSAGE="", PLAY=f"""

@@ -44,7 +44,21 @@ TEST_F(EarlierErrorsTest, names_the_rank_that_had_shown_its_error) {
     EXPECT_TRUE(judged_.empty());
     answer({{2, kStart}});
     EXPECT_EQ(judged_, std::vector{0});
+    EXPECT_EQ(before(0), -1) << "it may have survived it";
+    EXPECT_EQ(errors_.ranks_just_before(ends_[0]), std::vector{2});
+    errors_.has_failed(2);
     EXPECT_EQ(before(0), 2);
+    errors_.has_survived(2);
+    EXPECT_EQ(before(0), -1);
+}
+
+TEST_F(EarlierErrorsTest, two_silent_exits_at_once_follow_from_the_error_of_a_living_rank) {
+    exits(0, 50ms);
+    answer({{2, kStart}});
+    EXPECT_EQ(before(0), -1);
+    exits(1, 51ms);
+    EXPECT_EQ(before(0), 2);
+    EXPECT_EQ(before(1), 2);
 }
 
 TEST_F(EarlierErrorsTest, takes_no_error_of_longer_ago_or_of_the_rank_itself) {
