@@ -143,7 +143,6 @@ void GroupShell::begin(const Assignment& assignment) {
             earlier_errors_.begin();
             stopped_at_ = base::Time::max();
             stop_due_ = {};
-            signal_due_ = {};
             silent_exits_.clear();
             hang_kills_.clear();
             last_look_.begin(assignment.round);
@@ -171,14 +170,6 @@ void GroupShell::stop(int signal, const std::string& why) {
     events_.write("stop_requested", {{"why", std::string_view(why)}});
     const auto stop_now = [this, signal] { feed([this, signal](base::Time now) { group_.stop(signal, now); }); };
     std::exchange(looks_before_stop_, false) ? last_look_.take({}, stop_now) : stop_now();
-}
-
-/// SLURM's own copy of the signal may still come: then the workers have it already.
-void GroupShell::stop_as_ordered(int signal, const std::string& why) {
-    constexpr auto kSlurmMayTake = std::chrono::milliseconds(200);
-    if (signal == 0) return stop(deps_.plan.stop_signal, why);
-    if (!deps_.plan.host.is_set("SLURM_STEP_ID")) return stop(signal, why);
-    signal_due_ = deps_.loop.after(kSlurmMayTake, [this, signal, why] { stop(signal, why); });
 }
 
 void GroupShell::explain_stop(StopFor what) {

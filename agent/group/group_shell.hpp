@@ -49,8 +49,6 @@ public:
     void begin(const Assignment& assignment);
     /// Sends `signal` to the workers; SIGKILL follows after the grace. `why` is for the event log.
     void stop(int signal, const std::string& why);
-    /// By the coordinator; `signal`: the one that another node has received, or 0.
-    void stop_as_ordered(int signal, const std::string& why);
     /// Kills the workers at once.
     void kill(const std::string& why);
     /// About the stop that follows.
@@ -61,8 +59,6 @@ public:
     void hang(pid_t pid, int signal, const std::string& scope);
 
     void forward(int signal) { workers_.signal(signal); }
-    /// As LocalWorkers::has_been_sent().
-    void has_been_sent(int signal) { workers_.has_been_sent(signal); }
     /// As LocalWorkers::give_terminal().
     bool give_terminal() { return workers_.give_terminal(); }
     /// Ctrl-Z stops the workers, fg continues them.
@@ -160,7 +156,7 @@ private:
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;
     bool stacks_are_printed_ = false;  ///< the stop signal waits for them
-    base::Timer stop_due_, signal_due_;
+    base::Timer stop_due_;
     std::map<int, base::Timer> silent_exits_;  ///< by local rank: their judgement waits
     std::map<int, base::Timer> hang_kills_;    ///< by local rank: the worker prints its stack first
     bool is_timed_out_ = false;

@@ -248,14 +248,7 @@ void LocalWorkers::send(const Worker& worker, int number) {
     ::kill(worker.forking || worker.spawning ? worker.pid : -worker.pid, number);
 }
 
-bool LocalWorkers::is_sent(int number) const {
-    constexpr auto kSameRequest = std::chrono::seconds(1);
-    const auto found = sent_by_others_.find(number);
-    return found != sent_by_others_.end() && base::Clock::now() - found->second < kSameRequest;
-}
-
 void LocalWorkers::signal(int number) {
-    if (is_sent(number)) return;
     take_results();
     if (deps_.program && (number == SIGSTOP || number == SIGCONT)) deps_.program->signal(number);
     for (const Worker& worker : workers_)
@@ -314,7 +307,7 @@ void LocalWorkers::stop(int number) {
     for (Worker& worker : workers_) {
         if (!worker.alive) continue;
         worker.asked_to_stop = true;
-        if (!is_sent(number)) send(worker, number);
+        send(worker, number);
         send(worker, SIGCONT);
     }
 }

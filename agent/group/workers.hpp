@@ -2,7 +2,6 @@
 /// Starts, signals and reaps the processes of this node's workers. All decisions are WorkerGroup's.
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,8 +86,6 @@ public:
     bool give_terminal();
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
-    /// Its sender has just sent this signal to every process of the job: signal() and stop() do not repeat it.
-    void has_been_sent(int number) { sent_by_others_[number] = base::Clock::now(); }
     /// Makes workers print their stacks where that costs nothing: SIGUSR1 if they handle it, as with Python's
     /// faulthandler.register(); SIGABRT if they handle it and not `stop_signal`, as with PYTHONFAULTHANDLER=1 and
     /// worker_lib's record(). False: there are none.
@@ -139,7 +136,6 @@ private:
     void end_forking(Worker& worker);
     void cancel_unmade();
     static void send(const Worker& worker, int number);
-    [[nodiscard]] bool is_sent(int number) const;
     void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);
     void watch(Worker& worker);
@@ -156,7 +152,6 @@ private:
     std::chrono::milliseconds pause_{};  ///< before it
     std::optional<base::Time> results_due_;
     LogSource template_source_;
-    std::map<int, base::Time> sent_by_others_;  ///< by number
 };
 
 }  // namespace dlaunch::agent
