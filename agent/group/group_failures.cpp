@@ -134,7 +134,9 @@ void GroupShell::judge_silent_exit(int local_rank) {
         return std::ranges::any_of(workers_.all(),
                                    [rank](const Worker& each) { return each.rank == rank && each.alive; });
     };
-    const auto end = end_of(local_rank, evidence_.at(local_rank));
+    const auto evidence = evidence_.find(local_rank);
+    if (evidence == evidence_.end()) return;  // the round has been drained meanwhile
+    const auto end = end_of(local_rank, evidence->second);
     if (earlier_errors_.rank_before(end) >= 0 || std::ranges::none_of(earlier_errors_.ranks_just_before(end), lives)) {
         judge_message(local_rank);
         return;
@@ -245,6 +247,17 @@ void GroupShell::blame_stopped_rank() {
     for (Failure& failure : failures_)
         if (failure.strength == Strength::lost_peer && failure.lost_ranks.empty())
             failure.lost_ranks = {failure.follows_rank = first->rank};
+}
+
+/// At the end of the round; exits behind the first stop were not judged before.
+void GroupShell::complete_failures() {
+    for (const Failure& failure : failures_) {
+        const auto found = evidence_.find(source_of(failure).local_rank);
+        if (!failure.collateral && found != evidence_.end() && states_own_error(found->second, failure.rank))
+            earlier_errors_.has_failed(failure.rank);
+    }
+    for (Failure& failure : failures_) complete(failure);
+    blame_stopped_rank();
 }
 
 /// A worker that exited with 0 may be the peer that the failed workers have lost.

@@ -374,8 +374,7 @@ void GroupShell::drain() {
 
 void GroupShell::finish(bool succeeded) {
     RoundResult end;
-    for (Failure& failure : failures_) complete(failure);
-    blame_stopped_rank();
+    complete_failures();
     std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& one) { return !one.collateral; });
     add_early_exits();
     put_first_cause_first(failures_);

@@ -131,6 +131,7 @@ private:
     [[nodiscard]] Failure make_failure(const GroupCommand& command) const;
     [[nodiscard]] Failure describe(const Worker& worker) const;
     void complete(Failure& failure);
+    void complete_failures();
     [[nodiscard]] LogSource source_of(const Failure& failure) const;
 
     const WorkerDeps& deps_;
