@@ -5,7 +5,10 @@
 namespace dlaunch::agent {
 namespace {
 
+using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
+
+const base::Time kStart = base::Time{} + 1s;
 
 Lines lines_of(std::string_view bytes, int most = 20) {
     Tail tail;
@@ -51,33 +54,29 @@ TEST(Tail, the_oldest_line_is_whole) {
 }
 
 TEST(Tail, knows_when_a_text_was_read) {
-    using namespace std::chrono_literals;
-    const base::Time start = base::Time{} + 1s;
     Tail tail;
-    tail.add("step 1\nValue", start);
-    tail.add("Error: no\n", start + 5ms);
-    tail.add("bye\n", start + 5005us);
-    EXPECT_EQ(tail.shown("step 1")->at, start);
-    EXPECT_EQ(tail.shown("bye")->at, start + 5ms) << "to some microseconds";
+    tail.add("step 1\nValue", kStart);
+    tail.add("Error: no\n", kStart + 5ms);
+    tail.add("bye\n", kStart + 5005us);
+    EXPECT_EQ(tail.shown("step 1")->at, kStart);
+    EXPECT_EQ(tail.shown("bye")->at, kStart + 5ms) << "to some microseconds";
     EXPECT_FALSE(tail.shown("Value\n"));
     EXPECT_FALSE(tail.shown(""));
-    for (int i = 0; i < 100; ++i) tail.add(std::string(999, 'x') + "\n", start + std::chrono::seconds(i));
+    for (int i = 0; i < 100; ++i) tail.add(std::string(999, 'x') + "\n", kStart + std::chrono::seconds(i));
     EXPECT_FALSE(tail.shown("step 1"));
-    tail.add("step 1\n", start + 1h);
-    EXPECT_EQ(tail.shown("step 1")->at, start + 1h);
+    tail.add("step 1\n", kStart + 1h);
+    EXPECT_EQ(tail.shown("step 1")->at, kStart + 1h);
     EXPECT_FALSE(tail.shown("step 1")->was_there_before);
 }
 
 TEST(Tail, knows_whether_a_text_was_there_before) {
-    using namespace std::chrono_literals;
-    const base::Time start = base::Time{} + 1s;
     Tail tail;
-    tail.add("ValueError: no\n", start);
-    tail.add("Traceback:\nValueError: no\n", start + 50ms);
-    EXPECT_EQ(tail.shown("ValueError: no")->at, start) << "logged, and then raised";
+    tail.add("ValueError: no\n", kStart);
+    tail.add("Traceback:\nValueError: no\n", kStart + 50ms);
+    EXPECT_EQ(tail.shown("ValueError: no")->at, kStart) << "logged, and then raised";
     EXPECT_FALSE(tail.shown("ValueError: no")->was_there_before);
-    tail.add("retrying\nValueError: no\n", start + 101ms);
-    EXPECT_EQ(tail.shown("ValueError: no")->at, start + 101ms);
+    tail.add("retrying\nValueError: no\n", kStart + 101ms);
+    EXPECT_EQ(tail.shown("ValueError: no")->at, kStart + 101ms);
     EXPECT_TRUE(tail.shown("ValueError: no")->was_there_before);
 }
 
