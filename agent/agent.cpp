@@ -131,14 +131,12 @@ base::Result<void> Agent::prepare() {
     auto processors = bind_workers_here(plan_.binding, plan_.workers(), shared_variables(plan_));
     if (!processors) return processors.error();
     processors_ = std::move(*processors);
-    membership_ =
-        std::make_unique<JobMembership>(loop_, plan_, node_.host, link_, store_,
-                                        [this](const rendezvous::CoordinatorJob& job,
-                                               const std::vector<store::Listener>& listeners) -> base::Result<void> {
-                                            if (auto hosted = host_in_guard(link_, job, listeners); !hosted)
-                                                return hosted.error();
-                                            return {};
-                                        });
+    const auto host = [this](const rendezvous::CoordinatorJob& job,
+                             const std::vector<store::Listener>& listeners) -> base::Result<void> {
+        if (auto hosted = host_in_guard(link_, job, listeners); !hosted) return hosted.error();
+        return {};
+    };
+    membership_ = std::make_unique<JobMembership>(loop_, plan_, node_.host, link_, store_, host);
     link_.ready(plan_.host.is_set("SLURM_JOB_ID"));
     reporter_.leave_to(link_);
     // While the I/O thread makes the run folder, the control loop makes objects that need no name in it.
@@ -151,9 +149,11 @@ base::Result<void> Agent::prepare() {
 int Agent::run() {
     signals_ = std::make_unique<SignalIntake>(
         loop_, link_, plan_.handled_signals,
-        SignalIntake::Handlers{.signals = [this](const sigset_t& set) { on_signals(set); },
-                               .child = [this] { on_child(); },
-                               .guard_died = [this] { on_guard_died(); }});
+        SignalIntake::Handlers{
+            .sent_to_workers = [this](int number) { round_ ? round_->has_been_sent(number) : void(); },
+            .signals = [this](const sigset_t& set) { on_signals(set); },
+            .child = [this] { on_child(); },
+            .guard_died = [this] { on_guard_died(); }});
     if (!plan_.event_log.empty()) {
         events_ = EventLog(plan_.rendezvous.job_id, [this](std::string line) { output_.write_event(std::move(line)); });
         loop_.on_lag(kLag, [this](base::Duration took) {
@@ -193,7 +193,7 @@ void Agent::on_output_ready(const base::Result<void>& made) {
                        .stop =
                            [this](const std::string& reason, const rendezvous::LostRanks& lost, int signal) {
                                losses_->report(lost, reason);
-                               round_->stop(signal ? signal : plan_.stop_signal, reason);
+                               round_->stop(signal, reason);
                            },
                        .print = std::bind_front(&Reporter::progress, &reporter_),
                        .end = [this](const JobVerdict& verdict) { on_end(verdict); },

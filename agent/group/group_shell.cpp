@@ -166,8 +166,14 @@ void GroupShell::begin(const Assignment& assignment) {
     });
 }
 
-void GroupShell::stop(int signal, const std::string& why) {
+void GroupShell::await_sender(int signal) {
+    if (deps_.plan.host.is_set("SLURM_JOB_ID")) workers_.await_sender(signal);
+}
+
+void GroupShell::stop(int received, const std::string& why) {
     events_.write("stop_requested", {{"why", std::string_view(why)}});
+    if (received != 0) await_sender(received);
+    const int signal = received != 0 ? received : deps_.plan.stop_signal;
     const auto stop_now = [this, signal] { feed([this, signal](base::Time now) { group_.stop(signal, now); }); };
     std::exchange(looks_before_stop_, false) ? last_look_.take({}, stop_now) : stop_now();
 }

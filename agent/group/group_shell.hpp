@@ -47,8 +47,9 @@ public:
     GroupShell(const WorkerDeps& deps, EventLog& events, GroupOwner& owner);
 
     void begin(const Assignment& assignment);
-    /// Sends `signal` to the workers; SIGKILL follows after the grace. `why` is for the event log.
-    void stop(int signal, const std::string& why);
+    /// Sends the workers `received`, a signal that this dlaunch or another one of the job has received, or for 0 the
+    /// plan's stop signal; SIGKILL follows after the grace. `why` is for the event log.
+    void stop(int received, const std::string& why);
     /// Kills the workers at once.
     void kill(const std::string& why);
     /// About the stop that follows.
@@ -58,7 +59,13 @@ public:
     /// A file timer has expired that `pid`, a worker or a worker's descendant, had set.
     void hang(pid_t pid, int signal, const std::string& scope);
 
-    void forward(int signal) { workers_.signal(signal); }
+    /// Sends the workers a signal that dlaunch has received.
+    void forward(int signal) {
+        await_sender(signal);
+        workers_.signal(signal);
+    }
+    /// As LocalWorkers::has_been_sent().
+    void has_been_sent(int signal) { workers_.has_been_sent(signal); }
     /// As LocalWorkers::give_terminal().
     bool give_terminal() { return workers_.give_terminal(); }
     /// Ctrl-Z stops the workers, fg continues them.
@@ -103,6 +110,7 @@ private:
     void start(int local_rank);
     void start_template();
     void hint();
+    void await_sender(int signal);
     void stop_workers(int signal);
     void kill_workers(GroupEvent because);
     void report_unkillable();

@@ -60,6 +60,7 @@ void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
     next_look_ = {};
     results_due_.reset();
+    awaiting_sender_.clear();
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.ranks.workers()));
     for (Worker& worker : workers_) {
@@ -251,8 +252,28 @@ void LocalWorkers::send(const Worker& worker, int number) {
 void LocalWorkers::signal(int number) {
     take_results();
     if (deps_.program && (number == SIGSTOP || number == SIGCONT)) deps_.program->signal(number);
+    send_once(number);
+}
+
+void LocalWorkers::send_to_all(int number) {
     for (const Worker& worker : workers_)
         if (worker.alive) send(worker, number);
+}
+
+void LocalWorkers::send_once(int number) {
+    const base::Time now = base::Clock::now();
+    const auto due = shared_.due(number, now);
+    if (due && *due > now)
+        awaiting_sender_[number] = deps_.loop.after(*due - now, [this, number] {
+            awaiting_sender_.erase(number);
+            send_to_all(number);
+        });
+    else if (due)
+        send_to_all(number);
+}
+
+void LocalWorkers::has_been_sent(int number) {
+    if (awaiting_sender_.erase(number) == 0) shared_.sent(number, base::Clock::now());
 }
 
 Worker* LocalWorkers::owner_of(pid_t pid) {
@@ -304,12 +325,10 @@ void LocalWorkers::stop(int number) {
     if (deps_.program) deps_.program->stop(number);
     cancel_unmade();
     await_results(workers_.size());  // a worker that runs its program may have a handler for the signal
-    for (Worker& worker : workers_) {
-        if (!worker.alive) continue;
-        worker.asked_to_stop = true;
-        send(worker, number);
-        send(worker, SIGCONT);
-    }
+    for (Worker& worker : workers_)
+        if (worker.alive) worker.asked_to_stop = true;
+    send_once(number);
+    send_to_all(SIGCONT);
 }
 
 /// For a /proc without processes. An unreaped child in a group keeps the group's number from reuse.

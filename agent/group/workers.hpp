@@ -2,6 +2,7 @@
 /// Starts, signals and reaps the processes of this node's workers. All decisions are WorkerGroup's.
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "agent/process/cgroup.hpp"
 #include "agent/process/children.hpp"
 #include "agent/process/pidfd.hpp"
+#include "agent/process/shared_signals.hpp"
 #include "agent/process/spawn.hpp"
 #include "agent/process/terminal.hpp"
 #include "agent/services/round_service.hpp"
@@ -86,6 +88,10 @@ public:
     bool give_terminal();
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
+    /// The sender of a signal to dlaunch may signal the workers, too: signal() and stop() wait for that.
+    void await_sender(int number) { shared_.requested(number, base::Clock::now()); }
+    /// The sender has signalled the workers: signal() and stop() do not repeat it.
+    void has_been_sent(int number);
     /// Makes workers print their stacks where that costs nothing: SIGUSR1 if they handle it, as with Python's
     /// faulthandler.register(); SIGABRT if they handle it and not `stop_signal`, as with PYTHONFAULTHANDLER=1 and
     /// worker_lib's record(). False: there are none.
@@ -136,6 +142,8 @@ private:
     void end_forking(Worker& worker);
     void cancel_unmade();
     static void send(const Worker& worker, int number);
+    void send_once(int number);
+    void send_to_all(int number);
     void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);
     void watch(Worker& worker);
@@ -152,6 +160,8 @@ private:
     std::chrono::milliseconds pause_{};  ///< before it
     std::optional<base::Time> results_due_;
     LogSource template_source_;
+    SharedSignals shared_;
+    std::map<int, base::Timer> awaiting_sender_;  ///< by signal: sent to the workers then
 };
 
 }  // namespace dlaunch::agent

@@ -22,6 +22,12 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
     return stat;
 }
 
+std::string name_of(pid_t pid) {
+    std::string name = base::text_of("/proc/" + std::to_string(pid) + "/comm");
+    if (name.ends_with('\n')) name.pop_back();
+    return name;
+}
+
 std::uint64_t handled_signals_of(pid_t pid) {
     const std::string text = base::text_of("/proc/" + std::to_string(pid) + "/status");
     const std::size_t at = text.find("SigCgt:");

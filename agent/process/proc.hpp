@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace dlaunch::agent {
 
@@ -15,6 +16,9 @@ struct ProcessStat {
 
 /// None if there is no such process. Valid only if proc_is_ours().
 [[nodiscard]] std::optional<ProcessStat> stat_of(pid_t pid);
+
+/// The command name; empty: there is no such process, or it cannot be read.
+[[nodiscard]] std::string name_of(pid_t pid);
 
 /// The signals for which the process has a handler, as bit number - 1; 0: none, or it cannot be read.
 [[nodiscard]] std::uint64_t handled_signals_of(pid_t pid);

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "agent/process/proc.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -91,12 +94,22 @@ bool SignalIntake::is_external(const signalfd_siginfo& got) const {
     return got.ssi_code == SI_USER && static_cast<pid_t>(got.ssi_pid) != link_.guard();
 }
 
+/// The agent is in a process group of its own, so a slurmstepd that signals it walks over all processes of the step, as
+/// with proctrack/linuxproc. With proctrack/cgroup it signals only those that it has started.
+void SignalIntake::note_sender(const signalfd_siginfo& got) {
+    constexpr std::string_view kSlurm = "slurmstepd";
+    if (handlers_.sent_to_workers && got.ssi_signo != SIGCONT && is_external(got) && proc_is_ours() &&
+        name_of(static_cast<pid_t>(got.ssi_pid)) == kSlurm)
+        handlers_.sent_to_workers(static_cast<int>(got.ssi_signo));
+}
+
 void SignalIntake::read_own() {
     bool child = false;
     sigset_t set;
     sigemptyset(&set);
     signalfd_siginfo got{};
     while (read(fd_.get(), &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
+        note_sender(got);
         if (got.ssi_signo == SIGCHLD)
             child = true;
         else if (got.ssi_signo != SIGCONT || is_external(got))

@@ -67,6 +67,7 @@ private:
 class SignalIntake {
 public:
     struct Handlers {
+        std::function<void(int)> sent_to_workers;      ///< by the sender of the request that follows; may be empty
         std::function<void(const sigset_t&)> signals;  ///< one request, without SIGCHLD
         std::function<void()> child;                   ///< SIGCHLD: a descendant exited or stopped
         std::function<void()> guard_died;              ///< called once
@@ -85,6 +86,7 @@ private:
     void read_own();
     void read_link();
     void forward(const sigset_t& set, Requests::Way way);
+    void note_sender(const signalfd_siginfo& got);
     [[nodiscard]] bool is_external(const signalfd_siginfo& got) const;
 
     GuardLink& link_;

@@ -20,6 +20,13 @@ TEST(StatOf, reads_behind_a_name_that_holds_anything) {
 
 TEST(StatOf, has_none_of_a_missing_process) { EXPECT_FALSE(stat_of(1 << 30)); }
 
+TEST(NameOf, is_the_command_name) {
+    char name[16];
+    prctl(PR_GET_NAME, name);
+    EXPECT_EQ(name_of(getpid()), name);
+    EXPECT_EQ(name_of(1 << 30), "");
+}
+
 TEST(ProcIsOurs, where_it_shows_this_process) { EXPECT_TRUE(proc_is_ours()); }
 
 }  // namespace
