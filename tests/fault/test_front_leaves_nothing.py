@@ -30,7 +30,9 @@ def logins(run):
 
 
 def agents(run):
-    return [pid for pid in named(run, "dlaunch-agent") if parent(pid) != run.pid]
+    """Those of the hosts; not the children of an agent that do not run their program yet, or run none."""
+    found = named(run, "dlaunch-agent")
+    return [pid for pid in found if parent(pid) not in {run.pid, *found}]
 
 
 def guards(run):
@@ -54,6 +56,7 @@ def test_a_killed(start, fake_ssh, shell_worker, victim, launcher):
         pid = random.choice(until(lambda: VICTIMS[victim](run), 20, "the start"))
         living = [f"{each} {comm(each)} of {parent(each)}" for each in run.living()]
         killed = time.monotonic()
+        print(f"killed {pid}")
         if alive(pid):
             os.kill(pid, signal.SIGKILL)
         status = run.wait(20).rc
