@@ -197,6 +197,7 @@ void Rounds::start(Time now) {
     if (first_group_size_ == 0) first_group_size_ = static_cast<std::int32_t>(group_size_);
     adoption_.end();
     blame_.begin_round();
+    tell_change(chosen);
     lost_hosts_.round_begins();
     missed_nodes_ = false;
     missing_until_ = kNever;
@@ -206,6 +207,15 @@ void Rounds::start(Time now) {
     finished_.clear();
     record();
     assign(chosen);
+}
+
+/// Users know of the loss; the new world is news.
+void Rounds::tell_change(const std::vector<Node*>& chosen) {
+    if (!lost_hosts_.any()) return;
+    std::vector<std::string> added;
+    for (const Node* node : chosen)
+        if (!node->survivor) added.push_back(node->record.host);
+    broadcast(Notice{stamp(), going_on_text(chosen.size(), lost_hosts_.names(), added)});
 }
 
 void Rounds::assign(const std::vector<Node*>& chosen) {

@@ -135,6 +135,14 @@ public:
         return std::nullopt;
     }
 
+    /// The texts of all notices to a node, in their order.
+    std::vector<std::string> notices(int node) {
+        std::vector<std::string> texts;
+        for (const Message& message : sent[connection_of(node)])
+            if (const auto* notice = std::get_if<Notice>(&message)) texts.push_back(notice->text);
+        return texts;
+    }
+
     Time now{1h};
     std::uint64_t epoch = 1;              ///< of the coordinator
     std::optional<JobConfig> own_config;  ///< the job's configuration in every Join; none: the coordinator's options

@@ -19,6 +19,12 @@ TEST(Waiting, does_not_fill_the_screen) {
               "1 of 11 nodes, waiting for: a, b, c, d, e, f, g, h and 2 more");
 }
 
+TEST(GoingOn, names_what_changes) {
+    EXPECT_EQ(going_on_text(1, {"b"}, {}), "going on with 1 node, without b");
+    EXPECT_EQ(going_on_text(2, {"b"}, {"c"}), "going on with 2 nodes, c in place of b");
+    EXPECT_EQ(going_on_text(9, {"a", "b"}, {"c", "d"}), "going on with 9 nodes, c, d in place of a, b");
+}
+
 TEST(Waiting, names_a_host_as_often_as_it_lacks_agents) {
     EXPECT_EQ(missing_hosts({"a", "a", "b"}, {"a"}), (Names{"a", "b"}));
     EXPECT_EQ(missing_hosts({"a", "b"}, {"c"}), (Names{"a", "b"}));
