@@ -111,14 +111,30 @@ std::string exception_of_group(const Lines& lines, std::size_t last) {
     return found;
 }
 
+/// Where the chain of exceptions begins that ends with the traceback at `at`.
+std::size_t begin_of_chain(const Lines& lines, std::size_t at) {
+    while (at > 0) {
+        std::size_t before = last_text_before(lines, at);
+        if (lines[before].text != kDuring && lines[before].text != kFrom) break;
+        while (before > 0 && !is_traceback(lines, before)) --before;
+        at = before;
+    }
+    return at;
+}
+
 /// A logged exception that the process survived: its traceback follows a warning of Python's logging, and other lines
-/// follow it.
+/// follow it, or it follows an error of a log, and the loss of a peer follows it.
 bool is_survived(const Lines& lines, std::size_t traceback) {
-    if (traceback == 0 || !lines[traceback - 1].is_remark() || lines[traceback - 1].is_of_glog()) return false;
-    std::size_t at = end_of_traceback(lines, traceback);
-    while (at < lines.size() && !lines[at].text.empty() && is_loss(lines[at].text)) ++at;
-    return std::any_of(lines.begin() + static_cast<std::ptrdiff_t>(std::min(at, lines.size())), lines.end(),
-                       [](const LogLine& line) { return line.states_something(); });
+    const std::size_t begin = begin_of_chain(lines, traceback);
+    if (begin == 0) return false;
+    const LogLine& above = lines[begin - 1];
+    const bool is_warning = above.is_remark() && !above.is_of_glog();
+    if (!is_warning && !above.is_logged_error()) return false;
+    std::size_t at = end_of_traceback(lines, traceback) + 1;  // below the exception
+    while (is_warning && at < lines.size() && !lines[at].text.empty() && is_loss(lines[at].text)) ++at;
+    return std::any_of(
+        lines.begin() + static_cast<std::ptrdiff_t>(std::min(at, lines.size())), lines.end(),
+        [is_warning](const LogLine& line) { return is_warning ? line.states_something() : is_loss(line.text); });
 }
 
 /// Whether a message begins here that ends its process.
@@ -182,38 +198,64 @@ bool tells_status_of_child(std::string_view exception) {
                          "ended with", "terminated with", "returned with"});
 }
 
+/// Its process has logged it, or goes on after it, or it is a child's `python -c`.
+bool may_be_survived(const Lines& lines, std::size_t traceback) {
+    const std::size_t begin = begin_of_chain(lines, traceback);
+    if (begin > 0 && lines[begin - 1].is_logged_error()) return true;
+    if (begin + 1 < lines.size() && lines[begin + 1].text.starts_with("  File \"<string>\"")) return true;
+    auto below = lines.begin() + static_cast<std::ptrdiff_t>(end_of_traceback(lines, traceback));
+    below = std::find_if(below, lines.end(), [](const LogLine& line) { return line.text.empty(); });
+    return std::any_of(below, lines.end(), [](const LogLine& line) { return line.states_something(); });
+}
+
 /// The last traceback or fatal message; empty: there is none. An exception aside and one about a child's status count
 /// only if no other is above.
-std::string last_fatal(const Lines& lines) {
-    std::string less;
+FatalError last_fatal(const Lines& lines) {
+    FatalError less;
     for (std::size_t at = lines.size(); at-- > 0;) {
-        if (is_traceback(lines, at) && !is_survived(lines, at)) {
-            std::string text = lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
-            if (!is_aside(lines, at) && !tells_status_of_child(text)) return text;
-            if (less.empty()) less = std::move(text);
+        if (is_traceback(lines, at)) {
+            const bool aside = is_aside(lines, at);
+            FatalError found{lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at),
+                             aside || may_be_survived(lines, at)};
+            if (!aside && !tells_status_of_child(found.text)) return found;
+            if (less.text.empty()) less = std::move(found);
         } else if (is_fatal(lines[at])) {
-            return less.empty() || tells_status_of_child(less) ? fatal_message(lines, at) : less;
+            return less.text.empty() || tells_status_of_child(less.text) ? FatalError{fatal_message(lines, at)} : less;
         }
     }
     return less;
 }
 
+/// Without the exceptions that the process survived, and the lines of its log above them.
+Lines telling_lines(const std::vector<std::string>& tail) {
+    Lines lines = plain_lines(tail);
+    for (std::size_t at = lines.size(); at-- > 0;) {
+        if (!is_traceback(lines, at)) continue;
+        const std::size_t end = is_survived(lines, at) ? std::min(end_of_traceback(lines, at) + 1, lines.size()) : 0;
+        at = begin_of_chain(lines, at);
+        if (end == 0) continue;
+        --at;
+        lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(at), lines.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+    return lines;
+}
+
 }  // namespace
 
 std::string error_message(const std::vector<std::string>& stderr_tail) {
-    const Lines lines = plain_lines(stderr_tail);
-    if (std::string text = last_fatal(lines); !text.empty()) return text;
+    const Lines lines = telling_lines(stderr_tail);
+    if (std::string text = last_fatal(lines).text; !text.empty()) return text;
     if (std::string text = last_statement(lines); !text.empty()) return text;
     const auto farewell = std::find_if(lines.rbegin(), lines.rend(),
                                        [](const LogLine& line) { return !line.text.empty() && !line.is_remark(); });
     return farewell == lines.rend() ? "" : farewell->text;
 }
 
-std::string fatal_error(const std::vector<std::string>& stderr_tail) { return last_fatal(plain_lines(stderr_tail)); }
+FatalError fatal_error(const std::vector<std::string>& stderr_tail) { return last_fatal(telling_lines(stderr_tail)); }
 
 std::string error_on_stdout(const std::vector<std::string>& stdout_tail) {
-    const Lines lines = plain_lines(stdout_tail);
-    if (std::string text = last_fatal(lines); !text.empty()) return text;
+    const Lines lines = telling_lines(stdout_tail);
+    if (std::string text = last_fatal(lines).text; !text.empty()) return text;
     std::string text = last_statement(lines);
     return announces_error(text) || is_loss(text) ? text : "";
 }

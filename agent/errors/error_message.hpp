@@ -24,7 +24,12 @@ inline constexpr std::string_view kTraceback = "Traceback (most recent call last
 /// counts only if it announces an error ("fatal: ..."), or reports a lost peer.
 [[nodiscard]] std::string error_on_stdout(const std::vector<std::string>& stdout_tail);
 
+struct FatalError {
+    std::string text{};  ///< empty: there is none
+    bool may_be_survived =
+        false;  ///< its process has logged it or gone on, or it is the error of a thread, a task or a child
+};
 /// The same if it is an error that ends its process: a traceback, what(), a panic. A last line alone is none.
-[[nodiscard]] std::string fatal_error(const std::vector<std::string>& stderr_tail);
+[[nodiscard]] FatalError fatal_error(const std::vector<std::string>& stderr_tail);
 
 }  // namespace dlaunch::agent

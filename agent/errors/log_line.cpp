@@ -29,12 +29,11 @@ std::string without_colours(std::string_view line) {
     return made;
 }
 
-/// Finds the level in lines that begin with it, with a date or with a bracket: "12:00:01 - root - INFO - done".
-bool has_low_level(std::string_view line) {
-    constexpr std::array kLevels =
-        std::to_array<std::string_view>({"TRACE", "DEBUG", "INFO", "NOTICE", "SUCCESS", "WARN", "WARNING"});
+/// "12:00:01 - root - INFO - done". Empty: there is none.
+std::string_view level_of(std::string_view line) {
+    constexpr std::array kLevels = std::to_array<std::string_view>(
+        {"TRACE", "DEBUG", "INFO", "NOTICE", "SUCCESS", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"});
     constexpr std::size_t kHead = 80;
-    if (line.empty() || is_letter(line[0])) return false;
     const std::string_view head = line.substr(0, kHead);
     for (std::size_t at = 0; at < head.size();) {
         if (!is_letter(head[at])) {
@@ -44,11 +43,12 @@ bool has_low_level(std::string_view line) {
         const std::size_t begin = at;
         while (at < head.size() && is_letter(head[at])) ++at;
         const std::string_view word = head.substr(begin, at - begin);
-        if (word == "ERROR" || word == "FATAL" || word == "CRITICAL") return false;
-        if (std::find(kLevels.begin(), kLevels.end(), word) != kLevels.end()) return true;
+        if (std::find(kLevels.begin(), kLevels.end(), word) != kLevels.end()) return word;
     }
-    return false;
+    return {};
 }
+
+bool is_of_error(std::string_view level) { return level == "ERROR" || level == "FATAL" || level == "CRITICAL"; }
 
 }  // namespace
 
@@ -59,8 +59,15 @@ bool LogLine::is_remark() const {
     for (const std::string_view part : {"warning:", "[warning]", "[warn]", "[info]", "[debug]", "[trace]", "level=info",
                                         "level=warn", "level=debug", "\"level\":\"info\"", "\"level\":\"warn"})
         if (low.find(part) != std::string::npos) return true;
-    if (has_low_level(text)) return true;
+    // Prose may begin with a letter and hold such a word.
+    const std::string_view level = text.empty() || is_letter(text[0]) ? std::string_view() : level_of(text);
+    if (!level.empty() && !is_of_error(level)) return true;
     return is_of_glog() && text.find_first_of("WI") <= 1;
+}
+
+bool LogLine::is_logged_error() const {
+    const std::string_view level = level_of(text);
+    return is_of_error(level) || level.starts_with("WARN") || (is_of_glog() && text.find_first_of("WEF") <= 1);
 }
 
 bool LogLine::is_of_glog() const {

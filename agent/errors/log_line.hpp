@@ -12,6 +12,8 @@ struct LogLine {
 
     /// A line of a log below the level of an error: a program that retries logs such lines and continues.
     [[nodiscard]] bool is_remark() const;
+    /// A line of a log at the level of a warning or an error.
+    [[nodiscard]] bool is_logged_error() const;
     /// "giving up", "main: shutting down", "exit status 2", times of a shell: that the process ends, not why.
     [[nodiscard]] bool is_farewell() const;
     /// glog, absl and torch's C++ logs: "W1122 19:15:48.1", also within brackets.

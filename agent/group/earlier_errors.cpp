@@ -1,5 +1,6 @@
 #include "agent/group/earlier_errors.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 #include <utility>
@@ -9,8 +10,10 @@ namespace {
 
 using Event = EarlierErrors::Event;
 
-constexpr auto kJustShown = std::chrono::seconds(1);      // longest time from a rank's error to another one's exit
-constexpr auto kAtOnce = std::chrono::milliseconds(100);  // to another one's error, if the rank has not failed
+// The longest times from a rank's error to what follows from it. Libraries may delay a silent exit, and a rank that has
+// not failed may have survived its error: then only the error of another one that came at once, or two silent exits.
+constexpr auto kAtOnce = std::chrono::milliseconds(100);
+constexpr auto kJustShown = std::chrono::seconds(1), kDelayed = std::chrono::seconds(3);
 
 /// Ranks of one program that fail alike name themselves, steps or addresses.
 std::string without_numbers(std::string_view message) {
@@ -36,17 +39,24 @@ void EarlierErrors::begin() {
     silent_exits_ = 0;
 }
 
-/// A rank that lives on may have survived its error. Then another rank's exit is hardly its consequence, unless it came
-/// at once, with an error of its own, or together with that of a third rank.
 bool EarlierErrors::precedes(const Event& error, const Event& exit) const {
+    if (error.rank == exit.rank) return false;
     const auto between = exit.at - error.at;
-    const bool is_silent = exit.message.empty();
-    if (error.rank == exit.rank || between > kJustShown) return false;
-    const bool came_at_once = between <= kAtOnce && (!is_silent || silent_exits_ > 1);
-    if (!came_at_once && !failed_.contains(error.rank)) return false;
+    const bool has_failed = failed_.contains(error.rank), is_silent = exit.message.empty();
     // The line of an error may be read after the silent exit that it caused.
-    if (is_silent) return true;
-    return between > base::Duration::zero() && without_numbers(error.message) != without_numbers(exit.message);
+    if (is_silent)
+        return has_failed ? between <= kDelayed : between <= kJustShown && silent_exits_ > 1 && may_end(error);
+    if (between <= base::Duration::zero() || without_numbers(error.message) == without_numbers(exit.message))
+        return false;
+    return has_failed ? between <= kJustShown : between <= kAtOnce && may_end(error);
+}
+
+/// A rank that lives on may have survived its error, as ranks do that show the same one.
+bool EarlierErrors::may_end(const Event& error) const {
+    const auto is_same = [text = without_numbers(error.message)](const auto& other) {
+        return without_numbers(other.second.message) == text;
+    };
+    return !error.may_be_survived && std::ranges::count_if(shown_, is_same) == 1;
 }
 
 void EarlierErrors::find(const Event& exit, std::function<void()> done) {
@@ -66,7 +76,7 @@ int EarlierErrors::rank_before(const Event& exit) const {
 std::vector<int> EarlierErrors::ranks_just_before(const Event& exit) const {
     std::vector<int> ranks;
     for (const auto& [rank, error] : shown_)
-        if (rank != exit.rank && exit.at - error.at <= kJustShown) ranks.push_back(rank);
+        if (rank != exit.rank && exit.at - error.at <= kDelayed) ranks.push_back(rank);
     return ranks;
 }
 

@@ -20,7 +20,8 @@ public:
     struct Event {
         int rank = 0;
         base::Time at{};
-        std::string message{};  ///< of the error
+        std::string message{};         ///< of the error
+        bool may_be_survived = false;  ///< as FatalError::may_be_survived
     };
     /// Reads the output of all ranks of the node, and passes on the errors that ranks have shown and that are no losses
     /// of a peer. It may take as many reads as there are ranks: one look serves all exits that wait for it.
@@ -36,7 +37,7 @@ public:
     /// The rank whose error this exit, or this error, follows from, as far as the looks have seen; -1: none. Of several
     /// the earliest.
     [[nodiscard]] int rank_before(const Event& exit) const;
-    /// The ranks that had shown an error at most a second before, whether they have survived it or not.
+    /// The ranks that had shown an error in the seconds before, whether they have survived it or not.
     [[nodiscard]] std::vector<int> ranks_just_before(const Event& exit) const;
     /// The rank has failed by its error: it has not survived it.
     void has_failed(int rank) { failed_.insert(rank); }
@@ -46,6 +47,7 @@ public:
 
 private:
     [[nodiscard]] bool precedes(const Event& error, const Event& exit) const;
+    [[nodiscard]] bool may_end(const Event& error) const;
     void look();
 
     const Look look_;

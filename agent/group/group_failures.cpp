@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <set>
 
 #include "agent/errors/first_cause.hpp"
 #include "agent/errors/peer_loss.hpp"
@@ -117,9 +118,10 @@ void GroupShell::look_for_message(const Worker& worker) {
     deps_.output.inspect(source, [this, source](Evidence found) {
         if (source.restart_round != assignment_.round) return;
         const Evidence& evidence = evidence_[source.local_rank] = std::move(found);
-        const bool may_follow = !evidence.record && described_exit(source.local_rank).how == ExitKind::exited;
+        const Failure exit = described_exit(source.local_rank);
+        const bool may_follow = !evidence.record && exit.how == ExitKind::exited;
         const auto end = end_of(source.local_rank, evidence);
-        if (may_follow && !evidence.fatal)
+        if (may_follow && !evidence.fatal && !peer_loss(exit))
             return earlier_errors_.find(end, [this, source] { judge_silent_exit(source.local_rank); });
         const Strength strength = judge_message(source.local_rank);
         if (may_follow && strength == Strength::own_error)
@@ -185,7 +187,8 @@ void GroupShell::look_at_errors(std::function<void(const std::vector<EarlierErro
     const auto look = std::make_shared<Look>(Look{all.size(), {}});
     for (const LogSource& source : all)
         deps_.output.inspect(source, [look, done, rank = source.rank](const Evidence& found) {
-            if (states_own_error(found, rank)) look->shown.push_back({rank, found.fatal->at, found.message});
+            if (states_own_error(found, rank))
+                look->shown.push_back({rank, found.fatal->at, found.message, found.fatal->may_be_survived});
             if (--look->left == 0) done(look->shown);
         });
 }
@@ -243,7 +246,6 @@ void GroupShell::blame_stopped_rank() {
         first_at = at;
     }
     if (!first) return;
-    add_evidence(*first);
     for (Failure& failure : failures_)
         if (failure.strength == Strength::lost_peer && failure.lost_ranks.empty())
             failure.lost_ranks = {failure.follows_rank = first->rank};
@@ -258,6 +260,10 @@ void GroupShell::complete_failures() {
     }
     for (Failure& failure : failures_) complete(failure);
     blame_stopped_rank();
+    std::set<int> followed;
+    for (const Failure& failure : failures_) followed.insert(failure.follows_rank);
+    for (Failure& failure : failures_)
+        if (failure.collateral && followed.contains(failure.rank)) add_evidence(failure);
 }
 
 /// A worker that exited with 0 may be the peer that the failed workers have lost.

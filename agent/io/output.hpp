@@ -28,6 +28,11 @@
 
 namespace dlaunch::agent {
 
+/// An error on stderr that ends a process.
+struct ShownError : Tail::Shown {
+    bool may_be_survived = false;  ///< as FatalError::may_be_survived
+};
+
 /// Output of a failed worker that the report quotes.
 struct Evidence {
     std::vector<std::string> stderr_tail;
@@ -35,8 +40,8 @@ struct Evidence {
     bool is_said_on_stdout = false;  ///< the message
     std::optional<ErrorRecord> record;
     LastLine last_line;
-    std::optional<Tail::Shown> fatal;  ///< when stderr stated an error that ends a process
-    bool is_on_screen = false;         ///< the console has just shown the stderr tail
+    std::optional<ShownError> fatal;
+    bool is_on_screen = false;  ///< the console has just shown the stderr tail
 };
 
 /// The answer to drain().

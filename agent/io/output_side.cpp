@@ -59,11 +59,11 @@ void Output::Side::print_warnings() {
 }
 
 /// Where the error's first line is not found, for it is cut or wrapped, the last line counts.
-std::optional<Tail::Shown> Output::Side::fatal(int local_rank, const std::vector<std::string>& stderr_tail) const {
-    const std::string error = fatal_error(stderr_tail);
-    if (error.empty()) return std::nullopt;
-    const auto shown = logs.shown_on_stderr(local_rank, std::string_view(error).substr(0, error.find('\n')));
-    return shown.value_or(Tail::Shown{.at = logs.last_line(local_rank).at()});
+std::optional<ShownError> Output::Side::fatal(int local_rank, const std::vector<std::string>& stderr_tail) const {
+    const FatalError error = fatal_error(stderr_tail);
+    if (error.text.empty()) return std::nullopt;
+    const auto shown = logs.shown_on_stderr(local_rank, std::string_view(error.text).substr(0, error.text.find('\n')));
+    return ShownError{shown.value_or(Tail::Shown{.at = logs.last_line(local_rank).at()}), error.may_be_survived};
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {

@@ -56,6 +56,17 @@ time.sleep(1.2)
     "silently, after another rank has survived an error": four(
         1, SURVIVES="3", STAY="3", PLAY="time.sleep(0.3)\nos._exit(5)"),
     "after another rank has survived an error": four(1, SURVIVES="3", STAY="3", PLAY=f"time.sleep(0.3)\n{FAILS}"),
+    "just after the others have logged an exception": four(
+        1, SURVIVES="0 2 3", LOGS="yes", PLAY=f"time.sleep(0.03)\n{FAILS}"),
+    "in its own words, just after all have survived the same error": four(1, SURVIVES="0 2 3", STAY="0 2 3", PLAY="""
+try: raise KeyError("a cache miss")
+except KeyError: traceback.print_exc()
+print("fatal: 3 ECC errors", file=sys.stderr, flush=True)
+os._exit(14)"""),
+    "in its exit handler, long before silent exits": four(2, MESSAGE="", LATER="0.7", PLAY=f"""
+import atexit; atexit.register(time.sleep, 60)
+atexit.register(lambda: [peer.shutdown(socket.SHUT_RDWR) for peer in peers])
+{FAILS}"""),
     "after its peers could not parse what they received": four(2, 0.05, MESSAGE="", PARSES="yes"),
     "before silent exits, and then it hangs": four(2, MESSAGE="", PLAY=f"""
 try: {FAILS}

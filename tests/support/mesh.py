@@ -2,12 +2,12 @@
 
 Rank CULPRIT runs the code in PLAY, once all connections exist. Its peers print MESSAGE, if it is not empty, to WHERE
 ("stderr"), and a traceback: with RAISES an EOFError with that text, with PARSES the error of a parser of what they
-receive. Then they note the time in the link RANK.end, and exit with 1; the ranks in STAY do not exit. Rank SURVIVES
-prints a traceback at the beginning.
+receive. Then they wait for LATER seconds, note the time in the link RANK.end, and exit with 1; the ranks in STAY do not
+exit. The ranks in SURVIVES print a traceback at the beginning, or log an exception with LOGS.
 """
 
 MESH = r"""
-import json, os, select, signal, socket, sys, time, traceback
+import json, logging, os, select, signal, socket, sys, time, traceback
 rank, world, folder = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ["FOLDER"]
 listener = socket.create_server(("127.0.0.1", 0))
 with open(f"{folder}/{rank}.part", "w") as file: file.write(str(listener.getsockname()[1]))
@@ -19,10 +19,10 @@ for other in range(rank):
 while len(peers) < world - 1: peers.append(listener.accept()[0])
 if rank == int(os.environ["CULPRIT"]):
     for peer in peers: peer.recv(1)  # all ranks have all connections
-    exec(os.environ["PLAY"])
-if rank == int(os.environ.get("SURVIVES", -1)):
+    exec(compile(os.environ["PLAY"], "play.py", "exec"))
+if rank in map(int, os.environ.get("SURVIVES", "").split()):
     try: raise KeyError("a cache miss")
-    except KeyError: traceback.print_exc()
+    except KeyError: logging.exception("slow path") if "LOGS" in os.environ else traceback.print_exc()
 for peer in peers: peer.sendall(b"x")
 try:
     while all(peer.recv(1) for peer in select.select(peers, [], [])[0]): pass
@@ -37,6 +37,7 @@ finally:
     except Exception:
         traceback.print_exc()
     if rank in map(int, os.environ.get("STAY", "").split()): signal.pause()
+    time.sleep(float(os.environ.get("LATER", 0)))
     os.symlink(str(time.monotonic()), f"{folder}/{rank}.end")  # whole or not at all
     os._exit(1)
 """

@@ -157,6 +157,12 @@ TEST(ErrorMessage, SkipsAnExceptionThatTheProgramSurvived) {
     EXPECT_EQ(
         error_message(joined(joined({"ERROR:root:training failed"}, traceback(kReset)), {"", "3 steps were done"})),
         kReset);
+    const Lines logged = joined({"ERROR:root:sample 7 skipped"}, traceback("KeyError: 'lr'"));
+    EXPECT_EQ(error_message(joined(logged, {"error: connection closed by peer"})), "error: connection closed by peer");
+    EXPECT_EQ(error_message(joined(logged, {"", "3 steps were done"})), "KeyError: 'lr'");
+    const Lines chain = joined(joined({"INFO:root:step 3"}, traceback("KeyError: 'lr'")),
+                               {"", "The above exception was the direct cause of the following exception:", ""});
+    EXPECT_EQ(error_message(joined(chain, traceback("RuntimeError: no schedule"))), "KeyError: 'lr'");
 }
 
 TEST(ErrorMessage, SkipsLinesThatOnlySayThatTheProcessEnds) {
@@ -286,11 +292,34 @@ TEST(ErrorMessage, OfOpenMpiHasTheReasonOfItsTransport) {
 
 TEST(StatesFatalError, IsATracebackOrAnAbortAndNotALastLine) {
     const std::string file = "  File \"a.py\", line 1, in <module>";
-    EXPECT_EQ(fatal_error({"step 1", std::string(kTraceback), file, "KeyError: 'lr'"}), "KeyError: 'lr'");
+    EXPECT_EQ(fatal_error({"step 1", std::string(kTraceback), file, "KeyError: 'lr'"}).text, "KeyError: 'lr'");
     const std::string terminate = "terminate called after throwing an instance of 'std::runtime_error'";
-    EXPECT_TRUE(fatal_error({terminate, "  what():  no"}).starts_with(terminate));
-    EXPECT_EQ(fatal_error({"lost the master"}), "");
-    EXPECT_EQ(fatal_error({}), "");
+    EXPECT_TRUE(fatal_error({terminate, "  what():  no"}).text.starts_with(terminate));
+    EXPECT_EQ(fatal_error({"lost the master"}).text, "");
+    EXPECT_EQ(fatal_error({}).text, "");
+}
+
+TEST(FatalError, MayBeSurvivedIfItIsLoggedOrOfAThread) {
+    const std::string begin(kTraceback), file = "  File \"a.py\", line 1, in <module>", error = "KeyError: 'lr'";
+    const auto may = [&](const std::string& above) {
+        const FatalError found = fatal_error({above, begin, file, error});
+        EXPECT_EQ(found.text, error) << above;
+        return found.may_be_survived;
+    };
+    EXPECT_TRUE(may("ERROR:root:no cache, slow path"));
+    EXPECT_TRUE(may("2026-01-02 03:04:05,678 - train - ERROR - sample 7 skipped"));
+    EXPECT_TRUE(may("[03:04:05] WARNING: no cache"));
+    EXPECT_TRUE(may("WARNING:root:no cache, slow path"));
+    EXPECT_TRUE(may("Exception in thread Thread-1 (watch):"));
+    EXPECT_TRUE(may("Task exception was never retrieved"));
+    EXPECT_FALSE(may("step 3"));
+    EXPECT_FALSE(may("INFO:root:step 3"));
+    EXPECT_FALSE(may(""));
+    EXPECT_TRUE(fatal_error({begin, "  File \"<string>\", line 1, in <module>", error}).may_be_survived);
+    EXPECT_TRUE(fatal_error({begin, file, error, "", "Ran 2 tests in 0.2s"}).may_be_survived);
+    const std::string during = "During handling of the above exception, another exception occurred:";
+    EXPECT_TRUE(fatal_error({"ERROR:root:no cache", begin, file, "OSError: x", "", during, "", begin, file, error})
+                    .may_be_survived);
 }
 
 }  // namespace

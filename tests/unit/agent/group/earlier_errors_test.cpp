@@ -52,18 +52,28 @@ TEST_F(EarlierErrorsTest, names_the_rank_that_had_shown_its_error) {
     EXPECT_EQ(before(0), -1);
 }
 
-TEST_F(EarlierErrorsTest, two_silent_exits_at_once_follow_from_the_error_of_a_living_rank) {
-    exits(0, 50ms);
-    answer({{2, kStart}});
+TEST_F(EarlierErrorsTest, two_silent_exits_follow_from_the_error_of_a_living_rank) {
+    exits(0, 700ms);
+    answer({{2, kStart, "KeyError: 17"}});
     EXPECT_EQ(before(0), -1);
-    exits(1, 51ms);
+    exits(1, 750ms);
     EXPECT_EQ(before(0), 2);
     EXPECT_EQ(before(1), 2);
 }
 
+TEST_F(EarlierErrorsTest, two_silent_exits_do_not_follow_from_an_error_that_ranks_survive) {
+    exits(0, 50ms);
+    answer({{2, kStart, "KeyError: 17", true}, {3, kStart, "OSError: a"}, {4, kStart, "OSError: a"}});
+    exits(1, 51ms);
+    EXPECT_EQ(before(0), -1) << "one was logged, two ranks have the other one";
+    EXPECT_EQ(errors_.ranks_just_before(ends_[0]), (std::vector{2, 3, 4})) << "which may fail yet";
+}
+
 TEST_F(EarlierErrorsTest, takes_no_error_of_longer_ago_or_of_the_rank_itself) {
-    exits(0, 1001ms);
+    exits(0, 3001ms);
     answer({{0, kStart + 1s}, {2, kStart}});
+    errors_.has_failed(0);
+    errors_.has_failed(2);
     EXPECT_EQ(judged_, std::vector{0});
     EXPECT_EQ(before(0), -1);
 }
@@ -111,12 +121,27 @@ TEST_F(EarlierErrorsTest, two_errors_at_the_same_time_or_alike_do_not_follow_eac
     EXPECT_EQ(before(0), -1);
 }
 
+TEST_F(EarlierErrorsTest, an_error_does_not_follow_from_one_that_ranks_survive) {
+    fails(0, 90ms, "EOFError: feeder closed the pipe");
+    answer({{2, kStart, "KeyError: 17", true}, {3, kStart, "OSError: 3"}, {4, kStart, "OSError: 4"}});
+    EXPECT_EQ(before(0), -1) << "one was logged, two ranks have the other one";
+    errors_.has_failed(2);
+    EXPECT_EQ(before(0), 2) << "it has not survived it";
+}
+
 TEST_F(EarlierErrorsTest, a_living_rank_may_have_survived_its_error) {
     fails(0, 101ms, "EOFError: feeder closed the pipe");
     answer({{3, kStart, "KeyError: 17"}});
     EXPECT_EQ(before(0), -1);
     errors_.has_failed(3);
     EXPECT_EQ(before(0), 3);
+}
+
+TEST_F(EarlierErrorsTest, an_error_long_after_another_one_is_its_own) {
+    fails(0, 1001ms, "EOFError: feeder closed the pipe");
+    answer({{3, kStart, "KeyError: 17"}});
+    errors_.has_failed(3);
+    EXPECT_EQ(before(0), -1);
 }
 
 TEST_F(EarlierErrorsTest, a_round_forgets_the_last_one_and_its_look) {
