@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -35,6 +36,7 @@ void EarlierErrors::begin() {
     looks_ = false;
     shown_.clear();
     waiting_.clear();
+    undecided_.clear();
     failed_.clear();
     silent_exits_ = 0;
 }
@@ -60,9 +62,9 @@ bool EarlierErrors::may_end(const Event& error) const {
 }
 
 void EarlierErrors::find(const Event& exit, std::function<void()> done) {
-    if (exit.message.empty()) ++silent_exits_;
+    if (exit.message.empty() && ++silent_exits_ > 1) review();
     if (rank_before(exit) >= 0) return done();
-    waiting_.push_back(std::move(done));
+    waiting_.push_back({exit, std::move(done)});
     if (!looks_) look();
 }
 
@@ -73,24 +75,53 @@ int EarlierErrors::rank_before(const Event& exit) const {
     return first ? first->rank : -1;
 }
 
-std::vector<int> EarlierErrors::ranks_just_before(const Event& exit) const {
-    std::vector<int> ranks;
-    for (const auto& [rank, error] : shown_)
-        if (rank != exit.rank && exit.at - error.at <= kDelayed) ranks.push_back(rank);
-    return ranks;
+void EarlierErrors::has_failed(int rank) {
+    failed_.insert(rank);
+    review();
+}
+
+void EarlierErrors::has_survived(int rank) {
+    shown_.erase(rank);
+    review();
+}
+
+bool EarlierErrors::is_decided(const Event& exit) const {
+    return !exit.message.empty() || rank_before(exit) >= 0 || std::ranges::none_of(shown_, [&](const auto& shown) {
+        const Event& error = shown.second;
+        return error.rank != exit.rank && exit.at - error.at <= kDelayed && surroundings_.lives(error.rank);
+    });
+}
+
+void EarlierErrors::decide(Undecided waiting) {
+    if (is_decided(waiting.exit)) return waiting.done();
+    const int rank = waiting.exit.rank;
+    if (!waiting.limit)
+        waiting.limit = surroundings_.after(kMayStillExit, [this, rank] {
+            const auto over = undecided_.extract(rank);
+            over.mapped().done();
+        });
+    undecided_.insert_or_assign(rank, std::move(waiting));
+}
+
+/// `done` may call this again.
+void EarlierErrors::review() {
+    for (auto& [rank, waiting] : std::exchange(undecided_, {})) decide(std::move(waiting));
 }
 
 /// A look that has begun may have read a rank's output before that rank showed its error: later exits wait for the
 /// next one.
 void EarlierErrors::look() {
     looks_ = true;
-    look_([this, round = round_, served = std::exchange(waiting_, {})](const std::vector<Event>& shown) {
+    const auto done = [this, round = round_,
+                       served = std::make_shared<std::vector<Undecided>>(std::exchange(waiting_, {}))](
+                          const std::vector<Event>& shown) {
         if (round != round_) return;
         for (const Event& error : shown) shown_.insert_or_assign(error.rank, error);
-        for (const auto& done : served) done();
+        for (Undecided& waiting : *served) decide(std::move(waiting));
         looks_ = false;
         if (!waiting_.empty()) look();
-    });
+    };
+    surroundings_.look(done);
 }
 
 }  // namespace dlaunch::agent

@@ -3,8 +3,10 @@
 /// its error, closes its connections and exits, and a peer that sees them closed may exit first, silently or with words
 /// of its own. No I/O.
 
+#include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,35 +28,52 @@ public:
     /// Reads the output of all ranks of the node, and passes on the errors that ranks have shown and that are no losses
     /// of a peer. It may take as many reads as there are ranks: one look serves all exits that wait for it.
     using Look = std::function<void(std::function<void(const std::vector<Event>&)> done)>;
+    struct Surroundings {
+        Look look;
+        std::function<bool(int rank)> lives;
+        std::function<base::Timer(base::Duration, std::function<void()>)> after;
+    };
+    static constexpr auto kMayStillExit = std::chrono::milliseconds(150);
 
-    explicit EarlierErrors(Look look) : look_(std::move(look)) {}
+    explicit EarlierErrors(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
 
     /// A round begins: forgets the last one, and the exits that still wait.
     void begin();
+    /// The round's workers have exited or are stopped: exits that still wait get no answer.
+    void end() { undecided_.clear(); }
     /// `done` follows when rank_before() knows the answer for this exit, or for that of a rank with this error: at
-    /// once, or after a look that began after this call.
+    /// once, or after a look that began after this call. A living rank that has just shown an error may be about to
+    /// exit: a silent exit waits for that, at most kMayStillExit.
     void find(const Event& exit, std::function<void()> done);
     /// The rank whose error this exit, or this error, follows from, as far as the looks have seen; -1: none. Of several
     /// the earliest.
     [[nodiscard]] int rank_before(const Event& exit) const;
-    /// The ranks that had shown an error in the seconds before, whether they have survived it or not.
-    [[nodiscard]] std::vector<int> ranks_just_before(const Event& exit) const;
     /// The rank has failed by its error: it has not survived it.
-    void has_failed(int rank) { failed_.insert(rank); }
+    void has_failed(int rank);
     /// The rank has survived its error, and lost a peer.
-    void has_survived(int rank) { shown_.erase(rank); }
+    void has_survived(int rank);
     [[nodiscard]] bool knows_any() const { return !shown_.empty(); }
 
 private:
+    struct Undecided {
+        Event exit;
+        std::function<void()> done;
+        std::optional<base::Timer> limit{};
+    };
+
     [[nodiscard]] bool precedes(const Event& error, const Event& exit) const;
     [[nodiscard]] bool may_end(const Event& error) const;
+    [[nodiscard]] bool is_decided(const Event& exit) const;
     void look();
+    void decide(Undecided waiting);
+    void review();
 
-    const Look look_;
+    const Surroundings surroundings_;
     int round_ = 0;
     bool looks_ = false;
-    std::vector<std::function<void()>> waiting_;  ///< for the next look
-    std::map<int, Event> shown_;                  ///< by rank
+    std::vector<Undecided> waiting_;      ///< for the next look
+    std::map<int, Undecided> undecided_;  ///< by rank: silent exits beside a living rank
+    std::map<int, Event> shown_;          ///< by rank
     std::set<int> failed_;
     int silent_exits_ = 0;
 };

@@ -122,31 +122,17 @@ void GroupShell::look_for_message(const Worker& worker) {
         const bool may_follow = !evidence.record && exit.how == ExitKind::exited;
         const auto end = end_of(source.local_rank, evidence);
         if (may_follow && !evidence.fatal && !peer_loss(exit))
-            return earlier_errors_.find(end, [this, source] { judge_silent_exit(source.local_rank); });
+            return earlier_errors_.find(end, [this, source] {
+                if (evidence_.contains(source.local_rank)) judge_message(source.local_rank);  // not drained meanwhile
+            });
         const Strength strength = judge_message(source.local_rank);
         if (may_follow && strength == Strength::own_error)
             earlier_errors_.find(end, [] {});  // the report waits for it, the stop does not
     });
 }
 
-/// A rank that had just shown an error may be about to exit: then the silent exit follows from that.
-void GroupShell::judge_silent_exit(int local_rank) {
-    constexpr auto kMayStillExit = std::chrono::milliseconds(150);
-    const auto lives = [this](int rank) {
-        return std::ranges::any_of(workers_.all(),
-                                   [rank](const Worker& each) { return each.rank == rank && each.alive; });
-    };
-    const auto evidence = evidence_.find(local_rank);
-    if (evidence == evidence_.end()) return;  // the round has been drained meanwhile
-    const auto end = end_of(local_rank, evidence->second);
-    if (earlier_errors_.rank_before(end) >= 0 || std::ranges::none_of(earlier_errors_.ranks_just_before(end), lives)) {
-        judge_message(local_rank);
-        return;
-    }
-    silent_exits_[local_rank] = deps_.loop.after(kMayStillExit, [this, local_rank] {
-        silent_exits_.erase(local_rank);
-        judge_message(local_rank);
-    });
+bool GroupShell::lives(int rank) const {
+    return std::ranges::any_of(workers_.all(), [rank](const Worker& each) { return each.rank == rank && each.alive; });
 }
 
 /// The error of a worker that has exited, else its exit.
@@ -172,7 +158,6 @@ Strength GroupShell::judge_message(int local_rank) {
     const auto evidence = evidence_.find(local_rank);
     if (evidence == evidence_.end() || !evidence->second.fatal) return failure.strength;
     is_unclear ? earlier_errors_.has_survived(failure.rank) : earlier_errors_.has_failed(failure.rank);
-    for (const auto& [waiting, timer] : std::exchange(silent_exits_, {})) judge_silent_exit(waiting);
     return failure.strength;
 }
 

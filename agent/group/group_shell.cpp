@@ -143,7 +143,6 @@ void GroupShell::begin(const Assignment& assignment) {
             earlier_errors_.begin();
             stopped_at_ = base::Time::max();
             stop_due_ = {};
-            silent_exits_.clear();
             hang_kills_.clear();
             last_look_.begin(assignment.round);
             is_timed_out_ = false;
@@ -357,7 +356,7 @@ void GroupShell::sweep() {
 }
 
 void GroupShell::drain() {
-    silent_exits_.clear();
+    earlier_errors_.end();
     for (RoundService* service : deps_.services) service->cleared();
     std::vector<LogSource> failed;
     const bool may_have_stopped_cause = is_unclear() || earlier_errors_.knows_any();

@@ -127,7 +127,7 @@ private:
     void look_at_errors(std::function<void(const std::vector<EarlierErrors::Event>&)> done);
     [[nodiscard]] EarlierErrors::Event end_of(int local_rank, const Evidence& evidence) const;
     Strength judge_message(int local_rank);
-    void judge_silent_exit(int local_rank);
+    [[nodiscard]] bool lives(int rank) const;
     [[nodiscard]] bool is_unclear() const;
     void blame_stopped_rank();
     [[nodiscard]] Failure described_exit(int local_rank) const;
@@ -158,7 +158,10 @@ private:
     std::optional<Template::End> template_end_;  ///< of the latest template
     std::vector<LocalWorkers::Orphan> orphans_;  ///< found by the latest search
     std::map<int, Evidence> evidence_;           ///< by local rank
-    EarlierErrors earlier_errors_{[this](auto done) { look_at_errors(std::move(done)); }};
+    EarlierErrors earlier_errors_{
+        {.look = [this](auto done) { look_at_errors(std::move(done)); },
+         .lives = [this](int rank) { return lives(rank); },
+         .after = [this](auto duration, auto callback) { return deps_.loop.after(duration, std::move(callback)); }}};
     std::deque<Event> queue_;              ///< events that arrived while another was handled
     base::Time started_{}, stopped_at_{};  ///< stopped: base::Time::max(): not yet
     base::Timer timer_;
@@ -166,8 +169,7 @@ private:
     bool handling_ = false, clearing_ = false;
     bool stacks_are_printed_ = false;  ///< the stop signal waits for them
     base::Timer stop_due_;
-    std::map<int, base::Timer> silent_exits_;  ///< by local rank: their judgement waits
-    std::map<int, base::Timer> hang_kills_;    ///< by local rank: the worker prints its stack first
+    std::map<int, base::Timer> hang_kills_;  ///< by local rank: the worker prints its stack first
     bool is_timed_out_ = false;
     bool looks_before_stop_ = false;    ///< where the workers are
     int lost_nodes_ = 0;                ///< since the round began
