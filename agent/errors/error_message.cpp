@@ -210,17 +210,18 @@ bool may_be_survived(const Lines& lines, std::size_t traceback) {
 
 /// The last traceback or fatal message; empty: there is none. An exception aside and one about a child's status count
 /// only if no other is above.
-FatalError last_fatal(const Lines& lines) {
-    FatalError less;
+StatedError last_fatal(const Lines& lines) {
+    StatedError less;
     for (std::size_t at = lines.size(); at-- > 0;) {
         if (is_traceback(lines, at)) {
             const bool aside = is_aside(lines, at);
-            FatalError found{lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at),
-                             aside || may_be_survived(lines, at)};
+            StatedError found{lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at), true,
+                              aside || may_be_survived(lines, at)};
             if (!aside && !tells_status_of_child(found.text)) return found;
             if (less.text.empty()) less = std::move(found);
         } else if (is_fatal(lines[at])) {
-            return less.text.empty() || tells_status_of_child(less.text) ? FatalError{fatal_message(lines, at)} : less;
+            return less.text.empty() || tells_status_of_child(less.text) ? StatedError{fatal_message(lines, at), true}
+                                                                         : less;
         }
     }
     return less;
@@ -251,7 +252,14 @@ std::string error_message(const std::vector<std::string>& stderr_tail) {
     return farewell == lines.rend() ? "" : farewell->text;
 }
 
-FatalError fatal_error(const std::vector<std::string>& stderr_tail) { return last_fatal(telling_lines(stderr_tail)); }
+StatedError stated_error(const std::vector<std::string>& stderr_tail) {
+    const Lines lines = telling_lines(stderr_tail);
+    if (StatedError fatal = last_fatal(lines); !fatal.text.empty()) return fatal;
+    std::string text = last_statement(lines);
+    const LogLine line{text};
+    const bool is_error = announces_error(text) || (line.is_logged_error() && !line.is_remark());
+    return is_error ? StatedError{std::move(text), false, true} : StatedError();
+}
 
 std::string error_on_stdout(const std::vector<std::string>& stdout_tail) {
     const Lines lines = telling_lines(stdout_tail);

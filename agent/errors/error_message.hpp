@@ -24,12 +24,12 @@ inline constexpr std::string_view kTraceback = "Traceback (most recent call last
 /// counts only if it announces an error ("fatal: ..."), or reports a lost peer.
 [[nodiscard]] std::string error_on_stdout(const std::vector<std::string>& stdout_tail);
 
-struct FatalError {
-    std::string text{};  ///< empty: there is none
-    bool may_be_survived =
-        false;  ///< its process has logged it or gone on, or it is the error of a thread, a task or a child
+struct StatedError {
+    std::string text{};            ///< empty: there is none
+    bool is_fatal = false;         ///< a traceback, what(), a panic
+    bool may_be_survived = false;  ///< its process has logged it or gone on, or it is of a thread, a task or a child
 };
-/// The same if it is an error that ends its process: a traceback, what(), a panic. A last line alone is none.
-[[nodiscard]] FatalError fatal_error(const std::vector<std::string>& stderr_tail);
+/// The same if it is an error by its form: fatal, or a last line that announces an error ("error: ...", "ERROR ...").
+[[nodiscard]] StatedError stated_error(const std::vector<std::string>& stderr_tail);
 
 }  // namespace dlaunch::agent

@@ -16,8 +16,9 @@ using Event = EarlierErrors::Event;
 constexpr auto kAtOnce = std::chrono::milliseconds(100);
 constexpr auto kJustShown = std::chrono::seconds(1), kDelayed = std::chrono::seconds(3);
 
-/// Ranks of one program that fail alike name themselves, steps or addresses.
+/// The first line, since others may be below. Ranks of one program that fail alike name themselves, steps or addresses.
 std::string without_numbers(std::string_view message) {
+    message = message.substr(0, message.find('\n'));
     std::string text;
     for (std::size_t at = 0; at < message.size(); ++at) {
         if (std::isdigit(static_cast<unsigned char>(message[at])) == 0) {
@@ -47,18 +48,18 @@ bool EarlierErrors::precedes(const Event& error, const Event& exit) const {
     const bool has_failed = failed_.contains(error.rank), is_silent = exit.message.empty();
     // The line of an error may be read after the silent exit that it caused.
     if (is_silent)
-        return has_failed ? between <= kDelayed : between <= kJustShown && silent_exits_ > 1 && may_end(error);
+        return has_failed ? between <= kDelayed : between <= kJustShown && silent_exits_ > 1 && is_alone(error);
     if (between <= base::Duration::zero() || without_numbers(error.message) == without_numbers(exit.message))
         return false;
-    return has_failed ? between <= kJustShown : between <= kAtOnce && may_end(error);
+    return has_failed ? between <= kJustShown : between <= kAtOnce && !error.may_be_survived && is_alone(error);
 }
 
-/// A rank that lives on may have survived its error, as ranks do that show the same one.
-bool EarlierErrors::may_end(const Event& error) const {
+/// Ranks survive an error that several show.
+bool EarlierErrors::is_alone(const Event& error) const {
     const auto is_same = [text = without_numbers(error.message)](const auto& other) {
         return without_numbers(other.second.message) == text;
     };
-    return !error.may_be_survived && std::ranges::count_if(shown_, is_same) == 1;
+    return std::ranges::count_if(shown_, is_same) == 1;
 }
 
 void EarlierErrors::find(const Event& exit, std::function<void()> done) {

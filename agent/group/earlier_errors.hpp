@@ -18,12 +18,12 @@ namespace dlaunch::agent {
 /// Owned by the worker group's shell; runs on the control loop.
 class EarlierErrors {
 public:
-    /// A rank's fatal error (a traceback, a panic), or its exit without one.
+    /// A rank's error, or its exit without a fatal one (a traceback, a panic).
     struct Event {
         int rank = 0;
         base::Time at{};
         std::string message{};         ///< of the error
-        bool may_be_survived = false;  ///< as FatalError::may_be_survived
+        bool may_be_survived = false;  ///< as StatedError::may_be_survived
     };
     /// Reads the output of all ranks of the node, and passes on the errors that ranks have shown and that are no losses
     /// of a peer. It may take as many reads as there are ranks: one look serves all exits that wait for it.
@@ -62,7 +62,7 @@ private:
     };
 
     [[nodiscard]] bool precedes(const Event& error, const Event& exit) const;
-    [[nodiscard]] bool may_end(const Event& error) const;
+    [[nodiscard]] bool is_alone(const Event& error) const;
     [[nodiscard]] bool is_decided(const Event& exit) const;
     void look();
     void decide(Undecided waiting);

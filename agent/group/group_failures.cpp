@@ -35,6 +35,8 @@ void set_verdict(Failure& failure, const Verdict& verdict) {
     failure.permanent = verdict.permanent;
 }
 
+bool is_fatal(const Evidence& evidence) { return evidence.error && evidence.error->is_fatal; }
+
 /// Of a rank that may still live: it has not gone on after the same error before.
 bool states_own_error(const Evidence& found, int rank) {
     Failure exit;
@@ -43,7 +45,7 @@ bool states_own_error(const Evidence& found, int rank) {
     exit.message = found.message;
     exit.stderr_tail = found.stderr_tail;
     exit.record = found.record;
-    return found.fatal && !found.fatal->was_there_before && !peer_loss(exit);
+    return found.error && !found.error->was_there_before && !peer_loss(exit);
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ void GroupShell::look_for_message(const Worker& worker) {
         const Failure exit = described_exit(source.local_rank);
         const bool may_follow = !evidence.record && exit.how == ExitKind::exited;
         const auto end = end_of(source.local_rank, evidence);
-        if (may_follow && !evidence.fatal && !peer_loss(exit))
+        if (may_follow && !is_fatal(evidence) && !peer_loss(exit))
             return earlier_errors_.find(end, [this, source] {
                 if (evidence_.contains(source.local_rank)) judge_message(source.local_rank);  // not drained meanwhile
             });
@@ -138,7 +140,7 @@ bool GroupShell::lives(int rank) const {
 /// The error of a worker that has exited, else its exit.
 EarlierErrors::Event GroupShell::end_of(int local_rank, const Evidence& evidence) const {
     const Worker& worker = workers_.all()[static_cast<std::size_t>(local_rank)];
-    if (evidence.fatal) return {worker.rank, evidence.fatal->at, evidence.message};
+    if (is_fatal(evidence)) return {worker.rank, evidence.error->at, evidence.message};
     return {worker.rank, worker.ended_at};
 }
 
@@ -156,7 +158,7 @@ Strength GroupShell::judge_message(int local_rank) {
     const bool is_unclear = failure.strength > Strength::own_error;
     feed([this, local_rank, is_unclear](base::Time now) { group_.message(local_rank, is_unclear, now); });
     const auto evidence = evidence_.find(local_rank);
-    if (evidence == evidence_.end() || !evidence->second.fatal) return failure.strength;
+    if (evidence == evidence_.end() || !evidence->second.error) return failure.strength;
     is_unclear ? earlier_errors_.has_survived(failure.rank) : earlier_errors_.has_failed(failure.rank);
     return failure.strength;
 }
@@ -173,7 +175,7 @@ void GroupShell::look_at_errors(std::function<void(const std::vector<EarlierErro
     for (const LogSource& source : all)
         deps_.output.inspect(source, [look, done, rank = source.rank](const Evidence& found) {
             if (states_own_error(found, rank))
-                look->shown.push_back({rank, found.fatal->at, found.message, found.fatal->may_be_survived});
+                look->shown.push_back({rank, found.error->at, found.message, found.error->may_be_survived});
             if (--look->left == 0) done(look->shown);
         });
 }
@@ -225,7 +227,7 @@ void GroupShell::blame_stopped_rank() {
     for (Failure& failure : failures_) {
         const auto found = evidence_.find(source_of(failure).local_rank);
         if (!failure.collateral || found == evidence_.end() || !states_own_error(found->second, failure.rank)) continue;
-        const base::Time at = found->second.fatal->at;
+        const base::Time at = found->second.error->at;
         if (at < since || at >= first_at) continue;
         first = &failure;
         first_at = at;

@@ -28,9 +28,9 @@
 
 namespace dlaunch::agent {
 
-/// An error on stderr that ends a process.
+/// An error on stderr; members as in StatedError.
 struct ShownError : Tail::Shown {
-    bool may_be_survived = false;  ///< as FatalError::may_be_survived
+    bool is_fatal = false, may_be_survived = false;
 };
 
 /// Output of a failed worker that the report quotes.
@@ -40,7 +40,7 @@ struct Evidence {
     bool is_said_on_stdout = false;  ///< the message
     std::optional<ErrorRecord> record;
     LastLine last_line;
-    std::optional<ShownError> fatal;
+    std::optional<ShownError> error;
     bool is_on_screen = false;  ///< the console has just shown the stderr tail
 };
 

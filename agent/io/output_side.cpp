@@ -59,25 +59,27 @@ void Output::Side::print_warnings() {
 }
 
 /// Where the error's first line is not found, for it is cut or wrapped, the last line counts.
-std::optional<ShownError> Output::Side::fatal(int local_rank, const std::vector<std::string>& stderr_tail) const {
-    const FatalError error = fatal_error(stderr_tail);
+std::optional<ShownError> Output::Side::error(int local_rank, const std::vector<std::string>& stderr_tail) const {
+    const StatedError error = stated_error(stderr_tail);
     if (error.text.empty()) return std::nullopt;
     const auto shown = logs.shown_on_stderr(local_rank, std::string_view(error.text).substr(0, error.text.find('\n')));
-    return ShownError{shown.value_or(Tail::Shown{.at = logs.last_line(local_rank).at()}), error.may_be_survived};
+    return ShownError{shown.value_or(Tail::Shown{.at = logs.last_line(local_rank).at()}), error.is_fatal,
+                      error.may_be_survived};
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {
-    constexpr int kAll = 1000;  // lines; the tail's bytes are bounded
-    const std::vector<std::string> tail = logs.stderr_tail(source.local_rank, kAll);
+    constexpr int kAll = 1000;                            // lines; the tail's bytes are bounded
+    constexpr std::size_t kWhole = 2 * Tail::kKeptBytes;  // a line of JSON may hold a traceback
+    const std::vector<std::string> tail = logs.stderr_tail(source.local_rank, kAll, kWhole);
     const std::string on_stderr = error_message(tail);
     const std::string on_stdout =
-        on_stderr.empty() ? error_on_stdout(logs.stdout_tail(source.local_rank, kAll)) : std::string();
+        on_stderr.empty() ? error_on_stdout(logs.stdout_tail(source.local_rank, kAll, kWhole)) : std::string();
     return {logs.stderr_tail(source.local_rank),
             on_stderr.empty() ? on_stdout : on_stderr,
             !on_stdout.empty(),
             read_error_file(logs.paths().error_file(source)),
             logs.last_line(source.local_rank),
-            fatal(source.local_rank, tail),
+            error(source.local_rank, tail),
             on_stdout.empty() && logs.has_just_shown_stderr(source.local_rank)};
 }
 

@@ -40,7 +40,7 @@ struct Output::Side {
     void print(const std::string& text);
     void print_warnings();
     [[nodiscard]] Evidence evidence(const LogSource& source) const;
-    [[nodiscard]] std::optional<ShownError> fatal(int local_rank, const std::vector<std::string>& stderr_tail) const;
+    [[nodiscard]] std::optional<ShownError> error(int local_rank, const std::vector<std::string>& stderr_tail) const;
     void finish(const FinalOutput* final_output, std::function<void(const std::string& lost)> done);
 
     [[nodiscard]] Doing logging() const { return plan.logs.keeps_files() ? Doing::log_files : Doing::output; }

@@ -304,14 +304,14 @@ void Logs::add_worker(const LogSource& source, OutputEnds readers) {
 
 void Logs::end_template() { impl_->template_lives = false; }
 
-std::vector<std::string> Logs::stderr_tail(int local_rank, int lines) const {
+std::vector<std::string> Logs::stderr_tail(int local_rank, int lines, std::size_t longest) const {
     const auto found = impl_->workers.find(local_rank);
-    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.err_tail.lines(lines);
+    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.err_tail.lines(lines, longest);
 }
 
-std::vector<std::string> Logs::stdout_tail(int local_rank, int lines) const {
+std::vector<std::string> Logs::stdout_tail(int local_rank, int lines, std::size_t longest) const {
     const auto found = impl_->workers.find(local_rank);
-    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.out_tail.lines(lines);
+    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.out_tail.lines(lines, longest);
 }
 
 std::optional<Tail::Shown> Logs::shown_on_stderr(int local_rank, std::string_view text) const {

@@ -61,11 +61,12 @@ public:
     /// The template has exited: a drain now waits for its pipes, too.
     void end_template();
 
-    /// The last lines, at most `lines`, that the worker wrote to stderr in the current round; without newlines.
-    [[nodiscard]] std::vector<std::string> stderr_tail(int local_rank, int lines = 20) const;
+    /// The last lines that the worker wrote to stderr in the current round, as Tail::lines().
+    [[nodiscard]] std::vector<std::string> stderr_tail(int local_rank, int lines = 20,
+                                                       std::size_t longest = Tail::kLineBytes) const;
 
     /// The same for stdout.
-    [[nodiscard]] std::vector<std::string> stdout_tail(int local_rank, int lines = 20) const;
+    [[nodiscard]] std::vector<std::string> stdout_tail(int local_rank, int lines, std::size_t longest) const;
 
     /// As Tail::shown().
     [[nodiscard]] std::optional<Tail::Shown> shown_on_stderr(int local_rank, std::string_view text) const;

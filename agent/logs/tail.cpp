@@ -13,9 +13,9 @@ std::string_view last_state(std::string_view line) {
     return redrawn == std::string_view::npos ? line : line.substr(redrawn + 1);
 }
 
-std::string shortened(std::string_view line) {
-    if (line.size() <= Tail::kLineBytes) return std::string(line);
-    return std::string(line.substr(0, Tail::kLineBytes)) + "...";
+std::string shortened(std::string_view line, std::size_t longest) {
+    if (line.size() <= longest) return std::string(line);
+    return std::string(line.substr(0, longest)) + "...";
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void Tail::trim() {
     bytes_.erase(0, cut);
 }
 
-std::vector<std::string> Tail::lines(int most) const {
+std::vector<std::string> Tail::lines(int most, std::size_t longest) const {
     std::vector<std::string> found;
     std::string_view rest = bytes_;
     if (rest.ends_with('\n'))
@@ -89,11 +89,11 @@ std::vector<std::string> Tail::lines(int most) const {
     while (most-- > 0) {
         const std::size_t newline = rest.rfind('\n');
         if (newline != std::string_view::npos) {
-            found.push_back(shortened(last_state(rest.substr(newline + 1))));
+            found.push_back(shortened(last_state(rest.substr(newline + 1)), longest));
             rest = rest.substr(0, newline);
             continue;
         }
-        found.push_back(shortened(last_state(head_ + std::string(rest))));
+        found.push_back(shortened(last_state(head_ + std::string(rest)), longest));
         break;
     }
     std::reverse(found.begin(), found.end());

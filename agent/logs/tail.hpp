@@ -14,13 +14,13 @@ namespace dlaunch::agent {
 class Tail {
 public:
     static constexpr std::size_t kKeptBytes = 8 << 10;
-    static constexpr std::size_t kLineBytes = 1 << 10;  ///< lines() cuts longer lines after this
+    static constexpr std::size_t kLineBytes = 1 << 10;  ///< people read no longer lines
 
     void add(std::string_view bytes, base::Time now);
 
-    /// The last lines, at most `most`, without newlines; the last state of a line that '\r' has redrawn. The oldest
-    /// line includes its beginning, even where that lies before the kept bytes.
-    [[nodiscard]] std::vector<std::string> lines(int most) const;
+    /// The last lines, at most `most`, without newlines, cut after `longest` bytes; the last state of a line that '\r'
+    /// has redrawn. The oldest line includes its beginning, even where that lies before the kept bytes.
+    [[nodiscard]] std::vector<std::string> lines(int most, std::size_t longest = kLineBytes) const;
 
     struct Shown {
         base::Time at{};                ///< of several times in a row the first

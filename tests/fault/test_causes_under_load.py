@@ -56,6 +56,9 @@ time.sleep(1.2)
     "silently, after another rank has survived an error": four(
         1, SURVIVES="3", STAY="3", PLAY="time.sleep(0.3)\nos._exit(5)"),
     "after another rank has survived an error": four(1, SURVIVES="3", STAY="3", PLAY=f"time.sleep(0.3)\n{FAILS}"),
+    "in a line of its log, before silent exits": four(2, MESSAGE="", PLAY=f"""
+import logging; logging.error("unknown scheduler 'cosin'")
+{CLOSE}time.sleep(0.3); os._exit(2)"""),
     "just after the others have logged an exception": four(
         1, SURVIVES="0 2 3", LOGS="yes", PLAY=f"time.sleep(0.03)\n{FAILS}"),
     "in its own words, just after all have survived the same error": four(1, SURVIVES="0 2 3", STAY="0 2 3", PLAY="""

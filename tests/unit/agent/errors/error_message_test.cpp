@@ -290,19 +290,25 @@ TEST(ErrorMessage, OfOpenMpiHasTheReasonOfItsTransport) {
     EXPECT_EQ(error_message(tail), why + "\n" + tail[2] + "\n" + tail[3]);
 }
 
-TEST(StatesFatalError, IsATracebackOrAnAbortAndNotALastLine) {
+TEST(StatedError, IsFatalIfItIsATracebackOrAnAbort) {
     const std::string file = "  File \"a.py\", line 1, in <module>";
-    EXPECT_EQ(fatal_error({"step 1", std::string(kTraceback), file, "KeyError: 'lr'"}).text, "KeyError: 'lr'");
+    EXPECT_EQ(stated_error({"step 1", std::string(kTraceback), file, "KeyError: 'lr'"}).text, "KeyError: 'lr'");
     const std::string terminate = "terminate called after throwing an instance of 'std::runtime_error'";
-    EXPECT_TRUE(fatal_error({terminate, "  what():  no"}).text.starts_with(terminate));
-    EXPECT_EQ(fatal_error({"lost the master"}).text, "");
-    EXPECT_EQ(fatal_error({}).text, "");
+    EXPECT_TRUE(stated_error({terminate, "  what():  no"}).text.starts_with(terminate));
+    EXPECT_TRUE(stated_error({terminate, "  what():  no"}).is_fatal);
+    EXPECT_EQ(stated_error({"lost the master"}).text, "");
+    for (const char* line : {"fatal: no shard 7", "2026-01-02 03:04:05,678 - ERROR - unknown scheduler 'cosin'"}) {
+        const StatedError logged = stated_error({"step 1", line});
+        EXPECT_EQ(logged.text, line);
+        EXPECT_TRUE(!logged.is_fatal && logged.may_be_survived) << line;
+    }
+    EXPECT_EQ(stated_error({}).text, "");
 }
 
-TEST(FatalError, MayBeSurvivedIfItIsLoggedOrOfAThread) {
+TEST(StatedError, MayBeSurvivedIfItIsLoggedOrOfAThread) {
     const std::string begin(kTraceback), file = "  File \"a.py\", line 1, in <module>", error = "KeyError: 'lr'";
     const auto may = [&](const std::string& above) {
-        const FatalError found = fatal_error({above, begin, file, error});
+        const StatedError found = stated_error({above, begin, file, error});
         EXPECT_EQ(found.text, error) << above;
         return found.may_be_survived;
     };
@@ -315,10 +321,10 @@ TEST(FatalError, MayBeSurvivedIfItIsLoggedOrOfAThread) {
     EXPECT_FALSE(may("step 3"));
     EXPECT_FALSE(may("INFO:root:step 3"));
     EXPECT_FALSE(may(""));
-    EXPECT_TRUE(fatal_error({begin, "  File \"<string>\", line 1, in <module>", error}).may_be_survived);
-    EXPECT_TRUE(fatal_error({begin, file, error, "", "Ran 2 tests in 0.2s"}).may_be_survived);
+    EXPECT_TRUE(stated_error({begin, "  File \"<string>\", line 1, in <module>", error}).may_be_survived);
+    EXPECT_TRUE(stated_error({begin, file, error, "", "Ran 2 tests in 0.2s"}).may_be_survived);
     const std::string during = "During handling of the above exception, another exception occurred:";
-    EXPECT_TRUE(fatal_error({"ERROR:root:no cache", begin, file, "OSError: x", "", during, "", begin, file, error})
+    EXPECT_TRUE(stated_error({"ERROR:root:no cache", begin, file, "OSError: x", "", during, "", begin, file, error})
                     .may_be_survived);
 }
 

@@ -88,5 +88,13 @@ TEST(Tail, a_long_line_is_cut_after_its_beginning) {
     }
 }
 
+TEST(Tail, returns_longer_lines_to_those_who_ask) {
+    const std::string line =
+        "{\"level\":\"ERROR\"," + std::string(2000, ' ') + "\"text\":\"connection reset by peer\"}";
+    Tail tail;
+    tail.add(line + "\n", kStart);
+    EXPECT_EQ(tail.lines(1, Tail::kKeptBytes), Lines{line});
+}
+
 }  // namespace
 }  // namespace dlaunch::agent
