@@ -215,13 +215,12 @@ StatedError last_fatal(const Lines& lines) {
     for (std::size_t at = lines.size(); at-- > 0;) {
         if (is_traceback(lines, at)) {
             const bool aside = is_aside(lines, at);
-            StatedError found{lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at), true,
+            StatedError found{lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at),
                               aside || may_be_survived(lines, at)};
             if (!aside && !tells_status_of_child(found.text)) return found;
             if (less.text.empty()) less = std::move(found);
         } else if (is_fatal(lines[at])) {
-            return less.text.empty() || tells_status_of_child(less.text) ? StatedError{fatal_message(lines, at), true}
-                                                                         : less;
+            return less.text.empty() || tells_status_of_child(less.text) ? StatedError{fatal_message(lines, at)} : less;
         }
     }
     return less;
@@ -258,7 +257,7 @@ StatedError stated_error(const std::vector<std::string>& stderr_tail) {
     std::string text = last_statement(lines);
     const LogLine line{text};
     const bool is_error = announces_error(text) || (line.is_logged_error() && !line.is_remark());
-    return is_error ? StatedError{std::move(text), false, true} : StatedError();
+    return is_error ? StatedError{std::move(text), true} : StatedError();
 }
 
 std::string error_on_stdout(const std::vector<std::string>& stdout_tail) {

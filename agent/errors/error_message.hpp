@@ -26,10 +26,9 @@ inline constexpr std::string_view kTraceback = "Traceback (most recent call last
 
 struct StatedError {
     std::string text{};            ///< empty: there is none
-    bool is_fatal = false;         ///< a traceback, what(), a panic
     bool may_be_survived = false;  ///< its process has logged it or gone on, or it is of a thread, a task or a child
 };
-/// The same if it is an error by its form: fatal, or a last line that announces an error ("error: ...", "ERROR ...").
+/// The same if it is an error by its form: a traceback, what(), a panic, a last line "error: ..." or "ERROR ...".
 [[nodiscard]] StatedError stated_error(const std::vector<std::string>& stderr_tail);
 
 }  // namespace dlaunch::agent

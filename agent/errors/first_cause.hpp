@@ -2,12 +2,12 @@
 /// Chooses the first cause among the failures of a round by evidence, not by the order of exits. No I/O, no clock.
 ///
 /// A rank that closes its connections before it exits makes its peers fail, and exit, before it does. Therefore a crash
-/// or an error of a rank's own counts more than a lost peer, however late it comes. A rank that exits without a fatal
-/// error (a traceback, a panic), or shows another one later, has lost a peer if another rank had just shown one and did
-/// not survive it. If all failures are lost peers, the cause is the rank at which the names in their messages end, or
-/// one that had shown its error and was stopped; else a rank that lost a server while most lost a peer, else a rank
-/// that exited with 0 while its peers needed it, else the earliest exit of a rank whose messages are unknown, else the
-/// earliest exit.
+/// or an error of a rank's own counts more than a lost peer, however late it comes. A rank that exits without an error
+/// (a traceback, a last line "error: ..."), or states another one later, has lost a peer if another rank had just
+/// stated one and did not survive it. If all failures are lost peers, the cause is the rank at which the names in their
+/// messages end, or one that had shown its error and was stopped; else a rank that lost a server while most lost a
+/// peer, else a rank that exited with 0 while its peers needed it, else the earliest exit of a rank whose messages are
+/// unknown, else the earliest exit.
 
 #include <chrono>
 #include <cstdint>

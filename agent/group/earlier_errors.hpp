@@ -18,7 +18,7 @@ namespace dlaunch::agent {
 /// Owned by the worker group's shell; runs on the control loop.
 class EarlierErrors {
 public:
-    /// A rank's error, or its exit without a fatal one (a traceback, a panic).
+    /// A rank's error (StatedError), or its exit without one.
     struct Event {
         int rank = 0;
         base::Time at{};

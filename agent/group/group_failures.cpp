@@ -35,8 +35,6 @@ void set_verdict(Failure& failure, const Verdict& verdict) {
     failure.permanent = verdict.permanent;
 }
 
-bool is_fatal(const Evidence& evidence) { return evidence.error && evidence.error->is_fatal; }
-
 /// Of a rank that may still live: it has not gone on after the same error before.
 bool states_own_error(const Evidence& found, int rank) {
     Failure exit;
@@ -123,7 +121,7 @@ void GroupShell::look_for_message(const Worker& worker) {
         const Failure exit = described_exit(source.local_rank);
         const bool may_follow = !evidence.record && exit.how == ExitKind::exited;
         const auto end = end_of(source.local_rank, evidence);
-        if (may_follow && !is_fatal(evidence) && !peer_loss(exit))
+        if (may_follow && !evidence.error && !peer_loss(exit))
             return earlier_errors_.find(end, [this, source] {
                 if (evidence_.contains(source.local_rank)) judge_message(source.local_rank);  // not drained meanwhile
             });
@@ -140,7 +138,7 @@ bool GroupShell::lives(int rank) const {
 /// The error of a worker that has exited, else its exit.
 EarlierErrors::Event GroupShell::end_of(int local_rank, const Evidence& evidence) const {
     const Worker& worker = workers_.all()[static_cast<std::size_t>(local_rank)];
-    if (is_fatal(evidence)) return {worker.rank, evidence.error->at, evidence.message};
+    if (evidence.error) return {worker.rank, evidence.error->at, evidence.message};
     return {worker.rank, worker.ended_at};
 }
 

@@ -30,7 +30,7 @@ namespace dlaunch::agent {
 
 /// An error on stderr; members as in StatedError.
 struct ShownError : Tail::Shown {
-    bool is_fatal = false, may_be_survived = false;
+    bool may_be_survived = false;
 };
 
 /// Output of a failed worker that the report quotes.

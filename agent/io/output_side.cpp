@@ -63,8 +63,7 @@ std::optional<ShownError> Output::Side::error(int local_rank, const std::vector<
     const StatedError error = stated_error(stderr_tail);
     if (error.text.empty()) return std::nullopt;
     const auto shown = logs.shown_on_stderr(local_rank, std::string_view(error.text).substr(0, error.text.find('\n')));
-    return ShownError{shown.value_or(Tail::Shown{.at = logs.last_line(local_rank).at()}), error.is_fatal,
-                      error.may_be_survived};
+    return ShownError{shown.value_or(Tail::Shown{.at = logs.last_line(local_rank).at()}), error.may_be_survived};
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {

@@ -290,17 +290,17 @@ TEST(ErrorMessage, OfOpenMpiHasTheReasonOfItsTransport) {
     EXPECT_EQ(error_message(tail), why + "\n" + tail[2] + "\n" + tail[3]);
 }
 
-TEST(StatedError, IsFatalIfItIsATracebackOrAnAbort) {
+TEST(StatedError, IsATracebackAnAbortOrALineThatAnnouncesAnError) {
     const std::string file = "  File \"a.py\", line 1, in <module>";
     EXPECT_EQ(stated_error({"step 1", std::string(kTraceback), file, "KeyError: 'lr'"}).text, "KeyError: 'lr'");
     const std::string terminate = "terminate called after throwing an instance of 'std::runtime_error'";
     EXPECT_TRUE(stated_error({terminate, "  what():  no"}).text.starts_with(terminate));
-    EXPECT_TRUE(stated_error({terminate, "  what():  no"}).is_fatal);
+    EXPECT_FALSE(stated_error({terminate, "  what():  no"}).may_be_survived);
     EXPECT_EQ(stated_error({"lost the master"}).text, "");
     for (const char* line : {"fatal: no shard 7", "2026-01-02 03:04:05,678 - ERROR - unknown scheduler 'cosin'"}) {
         const StatedError logged = stated_error({"step 1", line});
         EXPECT_EQ(logged.text, line);
-        EXPECT_TRUE(!logged.is_fatal && logged.may_be_survived) << line;
+        EXPECT_TRUE(logged.may_be_survived) << line;
     }
     EXPECT_EQ(stated_error({}).text, "");
 }
