@@ -119,6 +119,7 @@ void EarlierErrors::look() {
         if (round != round_) return;
         for (const Event& error : shown) shown_.insert_or_assign(error.rank, error);
         for (Undecided& waiting : *served) decide(std::move(waiting));
+        if (round != round_) return;  // the answers have begun the next one
         looks_ = false;
         if (!waiting_.empty()) look();
     };

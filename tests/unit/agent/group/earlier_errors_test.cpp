@@ -190,6 +190,17 @@ TEST_F(EarlierErrorsTest, an_error_long_after_another_one_is_its_own) {
     EXPECT_EQ(before(0), -1);
 }
 
+TEST_F(EarlierErrorsTest, an_answer_may_begin_the_next_round) {
+    errors_.find({0, kStart}, [this] {
+        errors_.begin();
+        exits(1, 10ms);
+    });
+    answer({});
+    EXPECT_EQ(looks_, 2);
+    exits(2, 20ms);
+    EXPECT_EQ(looks_, 2) << "one at a time";
+}
+
 TEST_F(EarlierErrorsTest, a_round_forgets_the_last_one_and_its_look) {
     exits(0, 10ms);
     const auto old = std::exchange(answer_, nullptr);

@@ -29,6 +29,18 @@ TEST(CoordinatorLosses, a_node_that_is_lost_again_and_again_ends_in_93_which_nam
               "gave up: each of the last 4 rounds lost a node soon after its start; the latest lost node: node1");
 }
 
+TEST(CoordinatorLosses, all_are_told_with_which_nodes_the_job_goes_on) {
+    Job job(1, 2);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.dies(1);
+    job.over(0);
+    EXPECT_EQ(job.notices(0).back(), "going on with 2 nodes, node2 in place of node1");
+    job.dies(2);
+    job.over(0);
+    job.pass(1s, {0});
+    EXPECT_EQ(job.notices(0).back(), "going on with 1 node, without node2");
+}
+
 TEST(CoordinatorLosses, quick_losses_pause) {
     auto options = Job::options(1, 3, 0);
     options.restarts.first = options.restarts.most = 1s;
