@@ -267,6 +267,7 @@ void LocalWorkers::send_once(int number) {
         awaiting_sender_[number] = deps_.loop.after(*due - now, [this, number] {
             awaiting_sender_.erase(number);
             send_to_all(number);
+            shared_.sent_by_agent(number, base::Clock::now());
         });
     else if (due)
         send_to_all(number);

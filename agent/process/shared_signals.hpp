@@ -18,8 +18,14 @@ public:
 
     /// dlaunch is asked for this signal by a sender that may signal the workers, too.
     void requested(int number, base::Time now) { sender_until_[number] = now + kSenderMayTake; }
-    /// The sender has signalled the workers.
-    void sent(int number, base::Time now) { sent_[number] = now; }
+    /// The sender has signalled the workers. It may come so late that the agent has sent the signal: then this answers
+    /// no later request.
+    void sent(int number, base::Time now) {
+        const auto own = sent_by_agent_.find(number);
+        if (own == sent_by_agent_.end() || now - own->second >= kSameRequest) sent_[number] = now;
+    }
+    /// The agent has waited in vain, and has sent the signal.
+    void sent_by_agent(int number, base::Time now) { sent_by_agent_[number] = now; }
 
     /// When the agent sends the workers this signal; none: they have received it. Each sent() answers one request.
     [[nodiscard]] std::optional<base::Time> due(int number, base::Time now) {
@@ -30,7 +36,7 @@ public:
     }
 
 private:
-    std::map<int, base::Time> sender_until_, sent_;  ///< by number
+    std::map<int, base::Time> sender_until_, sent_, sent_by_agent_;  ///< by number
 };
 
 }  // namespace dlaunch::agent
