@@ -46,12 +46,12 @@ bool EarlierErrors::precedes(const Event& error, const Event& exit) const {
     if (error.rank == exit.rank) return false;
     const auto between = exit.at - error.at;
     const bool has_failed = failed_.contains(error.rank), is_silent = exit.message.empty();
+    const bool may_end = !error.may_be_survived && is_alone(error);
     // The line of an error may be read after the silent exit that it caused.
-    if (is_silent)
-        return has_failed ? between <= kDelayed : between <= kJustShown && silent_exits_ > 1 && is_alone(error);
+    if (is_silent) return has_failed ? between <= kDelayed : between <= kJustShown && silent_exits_ > 1 && may_end;
     if (between <= base::Duration::zero() || without_numbers(error.message) == without_numbers(exit.message))
         return false;
-    return has_failed ? between <= kJustShown : between <= kAtOnce && !error.may_be_survived && is_alone(error);
+    return has_failed ? between <= kJustShown : between <= kAtOnce && may_end;
 }
 
 /// Ranks survive an error that several show.

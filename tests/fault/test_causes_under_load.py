@@ -58,7 +58,9 @@ time.sleep(1.2)
     "after another rank has survived an error": four(1, SURVIVES="3", STAY="3", PLAY=f"time.sleep(0.3)\n{FAILS}"),
     "in a line of its log, before silent exits": four(2, MESSAGE="", PLAY=f"""
 import logging; logging.error("unknown scheduler 'cosin'")
-{CLOSE}time.sleep(0.3); os._exit(2)"""),
+{CLOSE}time.sleep(0.02); os._exit(2)"""),
+    "silently, before a silent peer, beside a rank that has logged an exception": four(
+        1, SURVIVES="0", LOGS="yes", STAY="0 2", MESSAGE="", PLAY="time.sleep(0.03)\nos._exit(5)"),
     "just after the others have logged an exception": four(
         1, SURVIVES="0 2 3", LOGS="yes", PLAY=f"time.sleep(0.03)\n{FAILS}"),
     "in its own words, just after all have survived the same error": four(1, SURVIVES="0 2 3", STAY="0 2 3", PLAY="""
