@@ -1,7 +1,7 @@
 #pragma once
-/// Signals whose sender may signal the workers, too: with proctrack/linuxproc, SLURM signals every process of a step,
-/// at scancel, at --signal and at a time limit. Decides when the agent sends the workers such a signal, so that they
-/// receive it once. No clock.
+/// SLURM may signal the workers, too: with proctrack/linuxproc it signals every process of a step, at scancel, at
+/// --signal and at a time limit. Decides when the agent sends the workers such a signal, so that they receive it once.
+/// No clock.
 
 #include <chrono>
 #include <map>
