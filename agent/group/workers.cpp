@@ -264,17 +264,18 @@ void LocalWorkers::send_once(int number) {
     const base::Time now = base::Clock::now();
     const auto due = shared_.due(number, now);
     if (due && *due > now)
-        awaiting_sender_[number] = deps_.loop.after(*due - now, [this, number] {
-            awaiting_sender_.erase(number);
+        awaiting_sender_[number].push_back(deps_.loop.after(*due - now, [this, number] {
+            awaiting_sender_[number].pop_front();
             send_to_all(number);
             shared_.sent_by_agent(number, base::Clock::now());
-        });
+        }));
     else if (due)
         send_to_all(number);
 }
 
 void LocalWorkers::has_been_sent(int number) {
-    if (awaiting_sender_.erase(number) == 0) shared_.sent(number, base::Clock::now());
+    auto& awaiting = awaiting_sender_[number];
+    awaiting.empty() ? shared_.sent(number, base::Clock::now()) : awaiting.pop_front();
 }
 
 Worker* LocalWorkers::owner_of(pid_t pid) {

@@ -2,6 +2,7 @@
 /// Starts, signals and reaps the processes of this node's workers. All decisions are WorkerGroup's.
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -161,7 +162,7 @@ private:
     std::optional<base::Time> results_due_;
     LogSource template_source_;
     SharedSignals shared_;
-    std::map<int, base::Timer> awaiting_sender_;  ///< by signal: sent to the workers then
+    std::map<int, std::deque<base::Timer>> awaiting_sender_;  ///< by signal: one for each request, in their order
 };
 
 }  // namespace dlaunch::agent

@@ -93,3 +93,19 @@ def test_a_forwarded_signal_spends_no_restart(job, seen):
     run.ready(2)
     run.signal(signal.SIGTERM)
     assert run.wait(10).rc == 143 and not list(seen.glob("1.*.begun"))
+
+
+TWICE = """
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+ready()
+for _ in range(2):
+    signal.sigwait({signal.SIGUSR1})
+"""
+
+
+def test_each_of_two_signals_waits_for_slurms_copy(start, python_worker):
+    run = start("--nproc-per-node=1", "--no-python", python_worker(TWICE), env={"SLURM_JOB_ID": "7"})
+    run.ready(1)
+    run.signal(signal.SIGUSR1)
+    run.signal_again(signal.SIGUSR1)
+    assert run.wait(10).rc == 0
