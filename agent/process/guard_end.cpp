@@ -32,6 +32,7 @@ constexpr auto kNodesMayTake = 1000ms;
 constexpr auto kMayTakeToPrint = 5000ms;
 constexpr auto kMayTakeToPrintLate = 300ms;  // after the agent's own wait for the console, or a further signal
 constexpr auto kMayTakeToRemove = 2000ms;
+constexpr auto kMayTakeToRemoveLate = 300ms;  // beside a thread of the agent that hangs on a disk
 constexpr auto kMayTakeToExit = 1000ms;  // after SIGKILL
 constexpr auto kHandOver = 5000ms;       // for a coordinator to release its claim after SIGTERM
 constexpr auto kDelivery = 60'000ms;     // upper bound; the coordinator usually exits after one node time-out
@@ -284,8 +285,8 @@ void Guard::end() {
     clean_up_after_agent(false);
     end_coordinator();
     write_records();
-    // Last, because a disk may not answer. Does not wait again if a thread of the agent already hangs on the disk.
-    wait_for_exit(begin_removal(), agent_is_left() ? 0ms : kMayTakeToRemove);
+    // Last, because a disk may not answer.
+    wait_for_exit(begin_removal(), agent_is_left() ? kMayTakeToRemoveLate : kMayTakeToRemove);
     if (agent_ends) exit_with(announced_status);
     if (!agent_was_killed()) exit_with(WEXITSTATUS(status));
     exit_with(exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status)));
