@@ -35,7 +35,17 @@ bool names_an_error(std::string_view text) {
 
 bool states(const LogLine& line) { return line.states_something() && !is_indented(line); }
 
-bool says_what(const LogLine& line) { return states(line) && !is_vague(line) && !is_end_alone(line); }
+/// "lost a peer: connection closed", "ERROR connection closed": it is why the program ends, and no tidying up.
+bool says_loss(const LogLine& line) {
+    const std::size_t colon = line.text.rfind(": ");
+    const bool is_before_colon =
+        colon != std::string::npos && peer_loss(std::string_view(line.text).substr(0, colon), kNoRank).has_value();
+    return is_loss(line) && (is_before_colon || line.is_logged_error());
+}
+
+bool says_what(const LogLine& line) {
+    return states(line) && !is_vague(line) && (!is_end_alone(line) || says_loss(line));
+}
 
 /// "connection closed" or "rank 2 failed" alone: of a lost peer, or of a program that tidies up after an error of its
 /// own.
@@ -55,6 +65,21 @@ std::size_t behind_statement(const std::vector<LogLine>& lines) {
     if (ended > said && (said == 0 || !names_an_error(lines[said - 1].text))) return ended;
     if (said > 0) return said;
     return behind_last(lines, lines.size(), [](const LogLine& line) { return line.states_something(); });
+}
+
+/// The causes below a statement as Rust's anyhow prints them: a blank line, "Caused by:", and lines "    0: cause" or
+/// "    cause". In its one-line form they stand behind colons.
+std::string causes_below(const std::vector<LogLine>& lines, std::size_t next) {
+    if (next + 1 >= lines.size() || !lines[next].text.empty() || lines[next + 1].text != "Caused by:") return {};
+    std::string causes;
+    for (next += 2; next < lines.size() && is_indented(lines[next]); ++next) {
+        std::string_view cause = std::string_view(lines[next].text).substr(lines[next].text.find_first_not_of(" \t"));
+        const std::size_t number = cause.find_first_not_of("0123456789");
+        if (number > 0 && number != std::string_view::npos && cause.substr(number).starts_with(": "))
+            cause.remove_prefix(number + 2);
+        causes.append(": ").append(cause);
+    }
+    return causes;
 }
 
 }  // namespace
@@ -85,7 +110,7 @@ std::string last_statement(const std::vector<LogLine>& lines) {
     std::string text = lines[next - 1].text;
     for (; next < lines.size() && is_indented(lines[next]); ++next)
         if (!is_frame(lines[next])) text += "\n" + lines[next].text;
-    return text;
+    return text + causes_below(lines, next);
 }
 
 }  // namespace dlaunch::agent

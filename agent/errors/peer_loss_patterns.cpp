@@ -54,6 +54,7 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"short read from rank", "several"},
     {"actordiederror", "Ray"},
     {"lost contact", "several"},
+    {"lost a peer", "several"},
     {"closed connection", "several"},
     {"peer closed", "several"},
     {"other side closed", "Node.js, undici"},

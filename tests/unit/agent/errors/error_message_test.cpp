@@ -219,6 +219,22 @@ TEST(ErrorMessage, OfTheProgramCountsMoreThanHowItTidiesUp) {
     }
 }
 
+TEST(ErrorMessage, OfALossBelowAnOldErrorIsTheLoss) {
+    const std::string old = "2026-11-28 17:35:23,955 ERROR metrics server does not answer, metrics are dropped";
+    for (const std::string loss : {"lost a peer: connection closed", "2026-11-28 17:35:24,255 ERROR connection closed"})
+        EXPECT_EQ(error_message({old, loss}), loss);
+}
+
+TEST(ErrorMessage, OfRustsAnyhowHasItsCauses) {
+    const std::vector<std::string> causes = {"", "Caused by:", "    0: all_reduce",
+                                             "    1: failed to fill whole buffer"};
+    EXPECT_EQ(error_message(joined({"Error: no sum"}, causes)),
+              "Error: no sum: all_reduce: failed to fill whole buffer");
+    EXPECT_EQ(error_message({"Error: step 10 failed", "", "Caused by:", "    loss is NaN", "",
+                             "Stack backtrace:", "   0: std::rt"}),
+              "Error: step 10 failed: loss is NaN");
+}
+
 TEST(ErrorMessage, HasNoStackBelowIt) {
     const Lines java{"Exception in thread \"main\" java.net.SocketException: Connection reset",
                      "\tat java.base/sun.nio.ch.NioSocketImpl.implRead(NioSocketImpl.java:328)",
