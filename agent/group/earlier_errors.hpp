@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,7 @@ public:
         base::Time at{};
         std::string message{};         ///< of the error
         bool may_be_survived = false;  ///< as StatedError::may_be_survived
+        int status = 0;                ///< of the exit
     };
     /// Reads the output of all ranks of the node, and passes on the errors that ranks have shown and that are no losses
     /// of a peer. It may take as many reads as there are ranks: one look serves all exits that wait for it.
@@ -34,6 +34,10 @@ public:
         std::function<base::Timer(base::Duration, std::function<void()>)> after;
     };
     static constexpr auto kMayStillExit = std::chrono::milliseconds(150);
+
+    /// Whether the rank exited at `at` because of this error. It may have logged the error, gone on, and exited later
+    /// because of a peer.
+    [[nodiscard]] static bool ends_by(const Event& error, base::Time at);
 
     explicit EarlierErrors(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
 
@@ -48,8 +52,8 @@ public:
     /// The rank whose error this exit, or this error, follows from, as far as the looks have seen; -1: none. Of several
     /// the earliest.
     [[nodiscard]] int rank_before(const Event& exit) const;
-    /// The rank has failed by its error: it has not survived it.
-    void has_failed(int rank);
+    /// The rank has failed by this exit: it has not survived its error, unless that was logged long before.
+    void has_failed(const Event& exit);
     /// The rank has survived its error, and lost a peer.
     void has_survived(int rank);
     [[nodiscard]] bool knows_any() const { return !shown_.empty(); }
@@ -61,6 +65,10 @@ private:
         std::optional<base::Timer> limit{};
     };
 
+    [[nodiscard]] bool has_failed_by(const Event& error) const;
+    [[nodiscard]] bool ends_unlike_peers(const Event& exit) const;
+    [[nodiscard]] bool needs_another_peer(int rank, const Event& exit) const;
+    [[nodiscard]] std::size_t silent_peers(int rank) const;
     [[nodiscard]] bool precedes(const Event& error, const Event& exit) const;
     [[nodiscard]] bool is_alone(const Event& error) const;
     [[nodiscard]] bool is_decided(const Event& exit) const;
@@ -74,8 +82,8 @@ private:
     std::vector<Undecided> waiting_;      ///< for the next look
     std::map<int, Undecided> undecided_;  ///< by rank: silent exits beside a living rank
     std::map<int, Event> shown_;          ///< by rank
-    std::set<int> failed_;
-    int silent_exits_ = 0;
+    std::map<int, Event> failed_;         ///< exits by rank
+    std::map<int, int> silent_exits_;     ///< statuses by rank
 };
 
 }  // namespace dlaunch::agent

@@ -121,7 +121,7 @@ void GroupShell::look_for_message(const Worker& worker) {
         const Failure exit = described_exit(source.local_rank);
         const bool may_follow = !evidence.record && exit.how == ExitKind::exited;
         const auto end = end_of(source.local_rank, evidence);
-        if (may_follow && !evidence.error && !peer_loss(exit))
+        if (may_follow && end.message.empty() && !peer_loss(exit))
             return earlier_errors_.find(end, [this, source] {
                 if (evidence_.contains(source.local_rank)) judge_message(source.local_rank);  // not drained meanwhile
             });
@@ -135,11 +135,19 @@ bool GroupShell::lives(int rank) const {
     return std::ranges::any_of(workers_.all(), [rank](const Worker& each) { return each.rank == rank && each.alive; });
 }
 
-/// The error of a worker that has exited, else its exit.
+/// The error that a worker exited by, else its exit.
 EarlierErrors::Event GroupShell::end_of(int local_rank, const Evidence& evidence) const {
     const Worker& worker = workers_.all()[static_cast<std::size_t>(local_rank)];
-    if (evidence.error) return {worker.rank, evidence.error->at, evidence.message};
-    return {worker.rank, worker.ended_at};
+    if (const auto& error = evidence.error) {
+        const EarlierErrors::Event shown{worker.rank, error->at, evidence.message, error->may_be_survived};
+        if (EarlierErrors::ends_by(shown, worker.ended_at)) return shown;
+    }
+    return exit_of(local_rank);
+}
+
+EarlierErrors::Event GroupShell::exit_of(int local_rank) const {
+    const Worker& worker = workers_.all()[static_cast<std::size_t>(local_rank)];
+    return {.rank = worker.rank, .at = worker.ended_at, .status = worker.exit_status()};
 }
 
 Failure GroupShell::described_exit(int local_rank) const {
@@ -157,7 +165,7 @@ Strength GroupShell::judge_message(int local_rank) {
     feed([this, local_rank, is_unclear](base::Time now) { group_.message(local_rank, is_unclear, now); });
     const auto evidence = evidence_.find(local_rank);
     if (evidence == evidence_.end() || !evidence->second.error) return failure.strength;
-    is_unclear ? earlier_errors_.has_survived(failure.rank) : earlier_errors_.has_failed(failure.rank);
+    is_unclear ? earlier_errors_.has_survived(failure.rank) : earlier_errors_.has_failed(exit_of(local_rank));
     return failure.strength;
 }
 
@@ -241,7 +249,7 @@ void GroupShell::complete_failures() {
     for (const Failure& failure : failures_) {
         const auto found = evidence_.find(source_of(failure).local_rank);
         if (!failure.collateral && found != evidence_.end() && states_own_error(found->second, failure.rank))
-            earlier_errors_.has_failed(failure.rank);
+            earlier_errors_.has_failed(exit_of(failure.local_rank));
     }
     for (Failure& failure : failures_) complete(failure);
     blame_stopped_rank();

@@ -125,6 +125,7 @@ private:
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);
     void look_at_errors(std::function<void(const std::vector<EarlierErrors::Event>&)> done);
+    [[nodiscard]] EarlierErrors::Event exit_of(int local_rank) const;
     [[nodiscard]] EarlierErrors::Event end_of(int local_rank, const Evidence& evidence) const;
     Strength judge_message(int local_rank);
     [[nodiscard]] bool lives(int rank) const;

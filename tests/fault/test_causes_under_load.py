@@ -61,6 +61,10 @@ import logging; logging.error("unknown scheduler 'cosin'")
 {CLOSE}time.sleep(0.02); os._exit(2)"""),
     "silently, before a silent peer, beside a rank that has logged an exception": four(
         1, SURVIVES="0", LOGS="yes", STAY="0 2", MESSAGE="", LATER="0.05", PLAY="time.sleep(0.03)\nos._exit(5)"),
+    "before a silent peer that had logged an exception long ago": four(
+        1, SURVIVES="0", LOGS="yes", MESSAGE="", PLAY=f"time.sleep(0.4)\n{FAILS}"),
+    "in words of its own, before a silent peer that had logged an exception long ago": four(
+        1, SURVIVES="0", LOGS="yes", MESSAGE="", LATER="0.05", PLAY="time.sleep(0.4)\nsys.exit('shard 1 is empty')"),
     "just after the others have logged an exception": four(
         1, SURVIVES="0 2 3", LOGS="yes", PLAY=f"time.sleep(0.03)\n{FAILS}"),
     "in its own words, just after all have survived the same error": four(1, SURVIVES="0 2 3", STAY="0 2 3", PLAY="""

@@ -58,7 +58,7 @@ TEST_F(EarlierErrorsTest, a_silent_exit_waits_for_that_of_a_rank_that_had_shown_
     EXPECT_TRUE(judged_.empty());
     answer({{2, kStart, "KeyError: 17"}});
     EXPECT_TRUE(judged_.empty());
-    errors_.has_failed(2);
+    errors_.has_failed({2, kStart + 50ms});
     EXPECT_EQ(judged_, std::vector{0});
     EXPECT_EQ(before(0), 2);
 }
@@ -66,7 +66,7 @@ TEST_F(EarlierErrorsTest, a_silent_exit_waits_for_that_of_a_rank_that_had_shown_
 TEST_F(EarlierErrorsTest, a_silent_exit_waits_no_longer_than_its_limit) {
     exits(0, 300ms);
     answer({{2, kStart, "KeyError: 17"}});
-    errors_.has_failed(3);
+    errors_.has_failed({3, kStart + 50ms});
     EXPECT_TRUE(judged_.empty()) << "rank 3 had shown nothing";
     pass_limit();
     EXPECT_EQ(judged_, std::vector{0});
@@ -94,7 +94,7 @@ TEST_F(EarlierErrorsTest, an_exit_that_waits_at_the_round_s_end_gets_no_answer) 
     exits(0, 300ms);
     answer({{2, kStart, "KeyError: 17"}});
     errors_.end();
-    errors_.has_failed(2);
+    errors_.has_failed({2, kStart + 50ms});
     EXPECT_TRUE(judged_.empty());
 }
 
@@ -118,8 +118,8 @@ TEST_F(EarlierErrorsTest, two_silent_exits_do_not_follow_from_an_error_that_rank
 TEST_F(EarlierErrorsTest, takes_no_error_of_longer_ago_or_of_the_rank_itself) {
     exits(0, 3001ms);
     answer({{0, kStart + 1s}, {2, kStart}});
-    errors_.has_failed(0);
-    errors_.has_failed(2);
+    errors_.has_failed({0, kStart + 50ms});
+    errors_.has_failed({2, kStart + 50ms});
     EXPECT_EQ(judged_, std::vector{0});
     EXPECT_EQ(before(0), -1);
 }
@@ -171,22 +171,64 @@ TEST_F(EarlierErrorsTest, an_error_does_not_follow_from_one_that_ranks_survive) 
     fails(0, 90ms, "EOFError: feeder closed the pipe");
     answer({{2, kStart, "KeyError: 17", true}, {3, kStart, "OSError: 3"}, {4, kStart, "OSError: 4"}});
     EXPECT_EQ(before(0), -1) << "one was logged, two ranks have the other one";
-    errors_.has_failed(2);
+    errors_.has_failed({2, kStart + 50ms});
     EXPECT_EQ(before(0), 2) << "it has not survived it";
+}
+
+TEST_F(EarlierErrorsTest, a_rank_that_fails_long_after_an_error_that_it_logged_had_survived_it) {
+    fails(0, 300ms, "ValueError: shard 1 is empty");
+    exits(1, 320ms);
+    answer({{2, kStart, "ERROR no metrics", true}, {3, kStart + 100ms, "ERROR no shard", true}});
+    answer({});
+    errors_.has_failed({2, kStart + 310ms});
+    EXPECT_EQ(before(0), -1);
+    EXPECT_EQ(before(1), -1);
+    errors_.has_failed({3, kStart + 290ms});
+    EXPECT_EQ(before(0), 3);
+    EXPECT_EQ(before(1), 3);
+}
+
+TEST_F(EarlierErrorsTest, a_rank_that_ends_unlike_its_silent_peers_had_not_survived_what_it_logged) {
+    exits(0, 500ms);
+    answer({{2, kStart, "ERROR no shard", true}});
+    exits(1, 510ms);
+    answer({});
+    errors_.has_failed({.rank = 2, .at = kStart + 520ms, .status = 2});
+    EXPECT_EQ(judged_, (std::vector{0, 1}));
+    EXPECT_EQ(before(0), 2);
+}
+
+TEST_F(EarlierErrorsTest, a_silent_exit_waits_for_another_that_shows_which_rank_ends_unlike_its_peers) {
+    exits(0, 500ms);
+    answer({{2, kStart, "ERROR no shard", true}});
+    living_.erase(2);
+    errors_.has_failed({.rank = 2, .at = kStart + 520ms, .status = 2});
+    EXPECT_TRUE(judged_.empty());
+    exits(1, 530ms);
+    EXPECT_EQ(judged_, (std::vector{0, 1}));
+    EXPECT_EQ(before(0), 2);
+}
+
+TEST_F(EarlierErrorsTest, a_rank_that_ends_like_a_silent_peer_had_survived_what_it_logged) {
+    exits(0, 500ms);
+    answer({{2, kStart, "ERROR no metrics", true}});
+    exits(1, 510ms);
+    errors_.has_failed({.rank = 2, .at = kStart + 520ms});
+    EXPECT_EQ(before(0), -1);
 }
 
 TEST_F(EarlierErrorsTest, a_living_rank_may_have_survived_its_error) {
     fails(0, 101ms, "EOFError: feeder closed the pipe");
     answer({{3, kStart, "KeyError: 17"}});
     EXPECT_EQ(before(0), -1);
-    errors_.has_failed(3);
+    errors_.has_failed({3, kStart + 50ms});
     EXPECT_EQ(before(0), 3);
 }
 
 TEST_F(EarlierErrorsTest, an_error_long_after_another_one_is_its_own) {
     fails(0, 1001ms, "EOFError: feeder closed the pipe");
     answer({{3, kStart, "KeyError: 17"}});
-    errors_.has_failed(3);
+    errors_.has_failed({3, kStart + 50ms});
     EXPECT_EQ(before(0), -1);
 }
 
