@@ -17,7 +17,6 @@
 #include "agent/process/pidfd.hpp"
 #include "agent/process/proc.hpp"
 #include "agent/process/program_paths.hpp"
-#include "agent/process/sweep.hpp"
 #include "rendezvous/base/host.hpp"
 
 namespace dlaunch::agent {
@@ -244,40 +243,6 @@ void LocalWorkers::collect(Worker& worker) {
     observer_.on_ended(worker);
 }
 
-/// A worker that does not run its program yet may not lead a group: signal only the process.
-void LocalWorkers::send(const Worker& worker, int number) {
-    ::kill(worker.forking || worker.spawning ? worker.pid : -worker.pid, number);
-}
-
-void LocalWorkers::signal(int number) {
-    take_results();
-    if (deps_.program && (number == SIGSTOP || number == SIGCONT)) deps_.program->signal(number);
-    send_once(number);
-}
-
-void LocalWorkers::send_to_all(int number) {
-    for (const Worker& worker : workers_)
-        if (worker.alive) send(worker, number);
-}
-
-void LocalWorkers::send_once(int number) {
-    const base::Time now = base::Clock::now();
-    const auto due = shared_.due(number, now);
-    if (due && *due > now)
-        awaiting_sender_[number].push_back(deps_.loop.after(*due - now, [this, number] {
-            awaiting_sender_[number].pop_front();
-            send_to_all(number);
-            shared_.sent_by_agent(number, base::Clock::now());
-        }));
-    else if (due)
-        send_to_all(number);
-}
-
-void LocalWorkers::has_been_sent(int number) {
-    auto& awaiting = awaiting_sender_[number];
-    awaiting.empty() ? shared_.sent(number, base::Clock::now()) : awaiting.pop_front();
-}
-
 Worker* LocalWorkers::owner_of(pid_t pid) {
     const auto living = [this](pid_t number) -> Worker* {
         for (Worker& worker : workers_)
@@ -302,64 +267,9 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
     return nullptr;
 }
 
-bool LocalWorkers::ask_for_stacks(int stop_signal) const {
-    bool any = false;
-    for (const Worker& worker : workers_) any = ask_for_stack(worker, stop_signal) || any;
-    return any;
-}
-
-bool LocalWorkers::ask_for_stack(const Worker& worker, int stop_signal) const {
-    if (!worker.alive || worker.forking || worker.spawning || !proc_is_ours()) return false;
-    const std::uint64_t handled = handled_signals_of(worker.pid);
-    const auto handles = [handled](int number) { return (handled >> (number - 1) & 1) != 0; };
-    // Python's faulthandler catches both; Open MPI catches SIGABRT, too, and prints nothing of use then.
-    const bool prints_stack = handles(SIGABRT) && handles(SIGILL) && !handles(stop_signal);
-    const int number = handles(SIGUSR1) ? SIGUSR1 : prints_stack ? SIGABRT : 0;
-    return number != 0 && ::kill(worker.pid, number) == 0;
-}
-
 void LocalWorkers::collect_exited() {
     for (Worker& worker : workers_)
         if (worker.alive && !worker.forking && !worker.spawning) collect(worker);
-}
-
-void LocalWorkers::stop(int number) {
-    if (deps_.program) deps_.program->stop(number);
-    cancel_unmade();
-    await_results(workers_.size());  // a worker that runs its program may have a handler for the signal
-    for (Worker& worker : workers_)
-        if (worker.alive) worker.asked_to_stop = true;
-    send_once(number);
-    send_to_all(SIGCONT);
-}
-
-/// For a /proc without processes. An unreaped child in a group keeps the group's number from reuse.
-std::vector<LocalWorkers::Orphan> LocalWorkers::groups_with_orphans() const {
-    std::vector<Orphan> found;
-    for (const Worker& worker : workers_) {
-        siginfo_t info{};
-        if (worker.alive || worker.pid == 0) continue;
-        if (waitid(P_PGID, static_cast<id_t>(worker.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-            found.push_back({.pid = -worker.pid});
-    }
-    return found;
-}
-
-std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
-    if (!proc_is_ours()) return groups_with_orphans();
-    std::vector<Orphan> found;
-    for (pid_t pid : descendants()) {
-        const pid_t group = getpgid(pid);
-        const bool is_orphan = std::any_of(workers_.begin(), workers_.end(), [group](const Worker& worker) {
-            return !worker.alive && worker.pid != 0 && worker.pid == group;
-        });
-        if (!is_orphan) continue;
-        base::UniqueFd pidfd = open_pidfd(pid);
-        if (getpgid(pid) != group) continue;  // the pidfd may be that of a process with a reused number
-        const auto stat = stat_of(pid);       // a zombie that its parent has not reaped does not count
-        if (stat && stat->state != 'Z' && stat->state != 'X') found.push_back({.pid = pid, .pidfd = std::move(pidfd)});
-    }
-    return found;
 }
 
 bool LocalWorkers::give_terminal() {
@@ -371,11 +281,6 @@ bool LocalWorkers::give_terminal() {
         return true;
     }
     return false;
-}
-
-void LocalWorkers::kill() {
-    stop(SIGKILL);
-    deps_.cgroups.kill_all();
 }
 
 bool LocalWorkers::terminal_stopped() const {
