@@ -321,7 +321,7 @@ void GroupShell::look_for_orphans() {
 
 void GroupShell::end_orphans() {
     for (const LocalWorkers::Orphan& orphan : orphans_) {
-        orphan.signal(SIGTERM);
+        if (!orphan.is_told) orphan.signal(SIGTERM);
         orphan.signal(SIGCONT);
     }
 }

@@ -16,6 +16,7 @@
 #include "agent/process/cgroup.hpp"
 #include "agent/process/children.hpp"
 #include "agent/process/pidfd.hpp"
+#include "agent/process/proc.hpp"
 #include "agent/process/shared_signals.hpp"
 #include "agent/process/spawn.hpp"
 #include "agent/process/terminal.hpp"
@@ -107,6 +108,7 @@ public:
         pid_t pid = 0;         ///< where /proc does not show processes, the negative number of a group
         base::UniqueFd pidfd;  ///< none for a group, or where descriptors have run out
         base::Watch watch;     ///< for the caller
+        bool is_told = false;  ///< it has received a request to end, as one of its worker's process group
 
         void signal(int number) const { send_signal(pidfd, pid, number); }
     };
@@ -142,7 +144,9 @@ private:
     void on_not_forked(Worker& worker, const SpawnError& error);
     void end_forking(Worker& worker);
     void cancel_unmade();
-    static void send(const Worker& worker, int number);
+    static void send(Worker& worker, int number);
+    static void note_told(Worker& worker, int number);
+    [[nodiscard]] bool is_told(const Worker& worker, pid_t pid, const ProcessStat& stat) const;
     void send_once(int number);
     void send_to_all(int number);
     void set_variables(SpawnRequest& request, const Variables& variables) const;

@@ -13,10 +13,23 @@
 #include "agent/process/sweep.hpp"
 
 namespace dlaunch::agent {
+namespace {
+
+/// As in the masks of proc(5).
+std::uint64_t bit_of(int number) { return std::uint64_t{1} << (number - 1); }
+
+}  // namespace
 
 /// A worker that does not run its program yet may not lead a group: signal only the process.
-void LocalWorkers::send(const Worker& worker, int number) {
-    ::kill(worker.forking || worker.spawning ? worker.pid : -worker.pid, number);
+void LocalWorkers::send(Worker& worker, int number) {
+    const bool leads_group = !worker.forking && !worker.spawning;
+    ::kill(leads_group ? -worker.pid : worker.pid, number);
+    if (leads_group) note_told(worker, number);
+}
+
+void LocalWorkers::note_told(Worker& worker, int number) {
+    worker.told |= bit_of(number);
+    worker.told_at = since_boot();
 }
 
 void LocalWorkers::signal(int number) {
@@ -26,7 +39,7 @@ void LocalWorkers::signal(int number) {
 }
 
 void LocalWorkers::send_to_all(int number) {
-    for (const Worker& worker : workers_)
+    for (Worker& worker : workers_)
         if (worker.alive) send(worker, number);
 }
 
@@ -43,7 +56,9 @@ void LocalWorkers::send_once(int number) {
         send_to_all(number);
 }
 
+/// To every process of the job, whether its worker lives or not.
 void LocalWorkers::has_been_sent(int number) {
+    for (Worker& worker : workers_) note_told(worker, number);
     auto& awaiting = awaiting_sender_[number];
     awaiting.empty() ? shared_.sent(number, base::Clock::now()) : awaiting.pop_front();
 }
@@ -74,6 +89,17 @@ void LocalWorkers::stop(int number) {
     send_to_all(SIGCONT);
 }
 
+/// A process of the worker's group has received SIGTERM, or another request to end that it handles. Processes that a
+/// shell runs in the background ignore SIGINT, and a handler may have started some since.
+bool LocalWorkers::is_told(const Worker& worker, pid_t pid, const ProcessStat& stat) const {
+    constexpr auto kSteps = std::chrono::milliseconds(20);  // of ProcessStat::started, and more
+    if (stat.started + kSteps > worker.told_at) return false;
+    std::uint64_t others = bit_of(deps_.plan.stop_signal);
+    for (const int number : deps_.plan.handled_signals) others |= bit_of(number);
+    others &= ~bit_of(SIGTERM) & worker.told;
+    return (worker.told & bit_of(SIGTERM)) != 0 || (others != 0 && (others & handled_signals_of(pid)) != 0);
+}
+
 /// For a /proc without processes. An unreaped child in a group keeps the group's number from reuse.
 std::vector<LocalWorkers::Orphan> LocalWorkers::groups_with_orphans() const {
     std::vector<Orphan> found;
@@ -91,14 +117,14 @@ std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
     std::vector<Orphan> found;
     for (pid_t pid : descendants()) {
         const pid_t group = getpgid(pid);
-        const bool is_orphan = std::any_of(workers_.begin(), workers_.end(), [group](const Worker& worker) {
-            return !worker.alive && worker.pid != 0 && worker.pid == group;
-        });
-        if (!is_orphan) continue;
+        const auto worker = std::ranges::find_if(
+            workers_, [group](const Worker& each) { return !each.alive && each.pid != 0 && each.pid == group; });
+        if (worker == workers_.end()) continue;
         base::UniqueFd pidfd = open_pidfd(pid);
         if (getpgid(pid) != group) continue;  // the pidfd may be that of a process with a reused number
         const auto stat = stat_of(pid);       // a zombie that its parent has not reaped does not count
-        if (stat && stat->state != 'Z' && stat->state != 'X') found.push_back({.pid = pid, .pidfd = std::move(pidfd)});
+        if (stat && stat->state != 'Z' && stat->state != 'X')
+            found.push_back({.pid = pid, .pidfd = std::move(pidfd), .is_told = is_told(*worker, pid, *stat)});
     }
     return found;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,19 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
     if (name_end == std::string::npos ||
         std::sscanf(text.c_str() + name_end, ") %c %d", &stat.state, &stat.parent) != 2)
         return std::nullopt;
+    constexpr int kBetween = 20;  // from the end of the name to the start, field 22
+    std::size_t at = name_end;
+    for (int field = 0; field < kBetween && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+    if (at != std::string::npos)
+        stat.started =
+            std::chrono::milliseconds(std::strtoll(text.c_str() + at, nullptr, 10) * 1000 / sysconf(_SC_CLK_TCK));
     return stat;
+}
+
+std::chrono::milliseconds since_boot() {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::milliseconds(now.tv_nsec / 1'000'000);
 }
 
 std::string name_of(pid_t pid) {

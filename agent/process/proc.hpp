@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +13,11 @@ namespace dlaunch::agent {
 struct ProcessStat {
     char state = 'X';  ///< Z and X: dead
     pid_t parent = 0;
+    std::chrono::milliseconds started{};  ///< since boot, in steps of 10 ms
 };
+
+/// The time since boot, as in ProcessStat.
+[[nodiscard]] std::chrono::milliseconds since_boot();
 
 /// None if there is no such process. Valid only if proc_is_ours().
 [[nodiscard]] std::optional<ProcessStat> stat_of(pid_t pid);

@@ -16,6 +16,8 @@ TEST(StatOf, reads_behind_a_name_that_holds_anything) {
     ASSERT_TRUE(self);
     EXPECT_EQ(self->parent, getppid());
     EXPECT_EQ(self->state, 'R');
+    EXPECT_GT(self->started, stat_of(1)->started);
+    EXPECT_LE(self->started, since_boot());
 }
 
 TEST(StatOf, has_none_of_a_missing_process) { EXPECT_FALSE(stat_of(1 << 30)); }
