@@ -147,7 +147,7 @@ void GroupShell::begin(const Assignment& assignment) {
             last_look_.begin(assignment.round);
             is_timed_out_ = false;
             lost_nodes_ = 0;
-            looks_before_stop_ = false;
+            looks_before_stop_ = nodes_change_ = false;
             workers_.begin(assignment);
             make_folders();
             for (RoundService* service : deps_.services) service->prepare(assignment);
@@ -171,7 +171,8 @@ void GroupShell::await_sender(int signal) {
 
 void GroupShell::stop(int received, const std::string& why) {
     events_.write("stop_requested", {{"why", std::string_view(why)}});
-    if (received != 0) await_sender(received);
+    if (received != 0 || std::exchange(nodes_change_, false))
+        await_sender(received != 0 ? received : SharedSignals::kAnyEnd);
     const int signal = received != 0 ? received : deps_.plan.stop_signal;
     const auto stop_now = [this, signal] { feed([this, signal](base::Time now) { group_.stop(signal, now); }); };
     std::exchange(looks_before_stop_, false) ? last_look_.take({}, stop_now) : stop_now();
@@ -179,6 +180,7 @@ void GroupShell::stop(int received, const std::string& why) {
 
 void GroupShell::explain_stop(StopFor what) {
     looks_before_stop_ = what == StopFor::hang;
+    nodes_change_ = what == StopFor::change;
     if (what != StopFor::lost_node) return;
     lost_nodes_ = std::min(lost_nodes_ + 1, assignment_.group_world_size - 1);
     show_progress();

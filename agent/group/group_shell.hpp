@@ -173,6 +173,7 @@ private:
     std::map<int, base::Timer> hang_kills_;  ///< by local rank: the worker prints its stack first
     bool is_timed_out_ = false;
     bool looks_before_stop_ = false;    ///< where the workers are
+    bool nodes_change_ = false;         ///< as StopFor::change
     int lost_nodes_ = 0;                ///< since the round began
     bool awaits_folders_ = false;       ///< the I/O thread makes the round's folders
     std::optional<int> to_be_started_;  ///< the worker or template that waits for its folder or a service

@@ -60,6 +60,7 @@ void LocalWorkers::begin(const Assignment& assignment) {
     next_look_ = {};
     results_due_.reset();
     awaiting_sender_.clear();
+    awaits_any_end_ = false;
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.ranks.workers()));
     for (Worker& worker : workers_) {

@@ -90,8 +90,9 @@ public:
     bool give_terminal();
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
-    /// The sender of a signal to dlaunch may signal the workers, too: signal() and stop() wait for that.
-    void await_sender(int number) { shared_.requested(number, base::Clock::now()); }
+    /// The sender of a signal to dlaunch may signal the workers, too: signal() and stop() wait for that. With kAnyEnd
+    /// the next stop() waits for any of its signals that ask for the end.
+    void await_sender(int number);
     /// The sender has signalled the workers: signal() and stop() do not repeat it.
     void has_been_sent(int number);
     /// Makes workers print their stacks where that costs nothing: SIGUSR1 if they handle it, as with Python's
@@ -147,7 +148,8 @@ private:
     static void send(Worker& worker, int number);
     static void note_told(Worker& worker, int number);
     [[nodiscard]] bool is_told(const Worker& worker, pid_t pid, const ProcessStat& stat) const;
-    void send_once(int number);
+    void send_once(int number, int awaited);
+    bool answer(int awaited);
     void send_to_all(int number);
     void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);
@@ -166,7 +168,9 @@ private:
     std::optional<base::Time> results_due_;
     LogSource template_source_;
     SharedSignals shared_;
-    std::map<int, std::deque<base::Timer>> awaiting_sender_;  ///< by signal: one for each request, in their order
+    std::map<int, std::deque<base::Timer>>
+        awaiting_sender_;  ///< by awaited signal: one for each request, in their order
+    bool awaits_any_end_ = false;
 };
 
 }  // namespace dlaunch::agent

@@ -35,7 +35,7 @@ void LocalWorkers::note_told(Worker& worker, int number) {
 void LocalWorkers::signal(int number) {
     take_results();
     if (deps_.program && (number == SIGSTOP || number == SIGCONT)) deps_.program->signal(number);
-    send_once(number);
+    send_once(number, number);
 }
 
 void LocalWorkers::send_to_all(int number) {
@@ -43,12 +43,17 @@ void LocalWorkers::send_to_all(int number) {
         if (worker.alive) send(worker, number);
 }
 
-void LocalWorkers::send_once(int number) {
+void LocalWorkers::await_sender(int number) {
+    shared_.requested(number, base::Clock::now());
+    awaits_any_end_ = number == SharedSignals::kAnyEnd;
+}
+
+void LocalWorkers::send_once(int number, int awaited) {
     const base::Time now = base::Clock::now();
-    const auto due = shared_.due(number, now);
+    const auto due = shared_.due(awaited, now);
     if (due && *due > now)
-        awaiting_sender_[number].push_back(deps_.loop.after(*due - now, [this, number] {
-            awaiting_sender_[number].pop_front();
+        awaiting_sender_[awaited].push_back(deps_.loop.after(*due - now, [this, number, awaited] {
+            awaiting_sender_[awaited].pop_front();
             send_to_all(number);
             shared_.sent_by_agent(number, base::Clock::now());
         }));
@@ -59,8 +64,18 @@ void LocalWorkers::send_once(int number) {
 /// To every process of the job, whether its worker lives or not.
 void LocalWorkers::has_been_sent(int number) {
     for (Worker& worker : workers_) note_told(worker, number);
-    auto& awaiting = awaiting_sender_[number];
-    awaiting.empty() ? shared_.sent(number, base::Clock::now()) : awaiting.pop_front();
+    const auto& ending = deps_.plan.handled_signals;
+    const bool ends = std::ranges::find(ending, number) != ending.end();
+    const bool answers_end = ends && answer(SharedSignals::kAnyEnd);
+    if (!answer(number) && !answers_end) shared_.sent(number, base::Clock::now());
+}
+
+/// False: nothing waits for it.
+bool LocalWorkers::answer(int awaited) {
+    auto& awaiting = awaiting_sender_[awaited];
+    if (awaiting.empty()) return false;
+    awaiting.pop_front();
+    return true;
 }
 
 bool LocalWorkers::ask_for_stacks(int stop_signal) const {
@@ -85,7 +100,7 @@ void LocalWorkers::stop(int number) {
     await_results(workers_.size());  // a worker that runs its program may have a handler for the signal
     for (Worker& worker : workers_)
         if (worker.alive) worker.asked_to_stop = true;
-    send_once(number);
+    send_once(number, std::exchange(awaits_any_end_, false) ? SharedSignals::kAnyEnd : number);
     send_to_all(SIGCONT);
 }
 
@@ -130,6 +145,7 @@ std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
 }
 
 void LocalWorkers::kill() {
+    awaits_any_end_ = false;
     stop(SIGKILL);
     deps_.cgroups.kill_all();
 }

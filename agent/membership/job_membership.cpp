@@ -269,9 +269,7 @@ void JobMembership::perform(r::Member::Action& action) {
             if (!round || running_round_ != round) return;
             give_reason(given);
             if (given.timed_out && orders_.time_out) return orders_.time_out(given.reason);
-            if (!given.for_failure && !given.lost.empty() && orders_.explain_stop)
-                orders_.explain_stop(StopFor::lost_node);
-            if (given.hung && orders_.explain_stop) orders_.explain_stop(StopFor::hang);
+            explain(given);
             orders_.stop(given.reason, given.lost, given.signal);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
@@ -295,6 +293,13 @@ void JobMembership::perform(r::Member::Action& action) {
     } else if (auto* how = std::get_if<r::Member::EndJob>(&action)) {
         end(*how);
     }
+}
+
+void JobMembership::explain(const r::Member::StopWorkers& stop) const {
+    if (!orders_.explain_stop) return;
+    if (stop.hung) return orders_.explain_stop(StopFor::hang);
+    if (stop.for_failure || stop.signal != 0) return;
+    orders_.explain_stop(stop.lost.empty() ? StopFor::change : StopFor::lost_node);
 }
 
 /// The first reported failure need not be the first cause, which the report or the line about the restart names. Only a

@@ -85,6 +85,7 @@ private:
     void end(const rendezvous::Member::EndJob& how);
     void order(std::function<void()> call) { loop_.post(std::move(call)); }
     void print(const std::string& text) { orders_.print(text, {}, {}); }
+    void explain(const rendezvous::Member::StopWorkers& stop) const;
     void give_reason(const rendezvous::Member::StopWorkers& stop);
 
     base::Loop& loop_;

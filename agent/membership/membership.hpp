@@ -41,6 +41,7 @@ enum class LeaveReason {
 };
 
 enum class StopFor {
+    change,     ///< of the nodes: one may leave by a signal of SLURM's to all of them
     lost_node,  ///< the next round may have to wait for a node
     hang,       ///< of a worker elsewhere: the report shows where this node's workers are
 };

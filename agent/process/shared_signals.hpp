@@ -13,8 +13,10 @@ namespace dlaunch::agent {
 
 class SharedSignals {
 public:
+    static constexpr int kAnyEnd = 0;  ///< in place of a number: any signal that asks for the end
     static constexpr auto kSenderMayTake = std::chrono::milliseconds(200);  ///< from a step's first node to its last
     static constexpr auto kSameRequest = std::chrono::milliseconds(1000);
+    static constexpr auto kMayBeLate = std::chrono::milliseconds(300);  ///< behind the agent's own signal
 
     /// dlaunch is asked for this signal by a sender that may signal the workers, too.
     void requested(int number, base::Time now) { sender_until_[number] = now + kSenderMayTake; }
@@ -22,7 +24,7 @@ public:
     /// no later request.
     void sent(int number, base::Time now) {
         const auto own = sent_by_agent_.find(number);
-        if (own == sent_by_agent_.end() || now - own->second >= kSameRequest) sent_[number] = now;
+        if (own == sent_by_agent_.end() || now - own->second >= kMayBeLate) sent_[number] = now;
     }
     /// The agent has waited in vain, and has sent the signal.
     void sent_by_agent(int number, base::Time now) { sent_by_agent_[number] = now; }

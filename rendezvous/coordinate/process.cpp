@@ -21,6 +21,7 @@
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/base/signal_names.hpp"
+#include "rendezvous/coordinate/end_requests.hpp"
 #include "rendezvous/coordinate/host.hpp"
 #include "rendezvous/coordinate/job.hpp"
 #include "rendezvous/coordinate/record_file.hpp"
@@ -36,8 +37,6 @@ using base::CoordinatorExit;
 // For the delivery of the last messages, while a client is connected.
 constexpr auto kSendsLast = Milliseconds(200), kLookAgain = Milliseconds(5);
 constexpr auto kReleaseMayTake = Milliseconds(1'000);
-// A signal to every process may come by the guard, too. SLURM sends it twice at a time limit, with SIGCONT between.
-constexpr auto kSameRequest = Milliseconds(100), kSameBehindContinue = Milliseconds(500);
 
 /// Longest stall of the loop before the guard replaces the process: a successor must serve before members fence.
 Milliseconds longest_stall(Milliseconds node_timeout) {
@@ -94,9 +93,8 @@ private:
     base::Timer beat_timer_, renew_timer_, leave_timer_;
     base::UniqueFd signals_;
     base::Watch signal_watch_;
-    int end_signal_ = 0;
+    EndRequests requests_;
     bool has_all_hosts_ = false;  ///< as on the page when it was last read
-    base::Time asked_at_{}, continued_at_{};
     int status_ = CoordinatorExit::kGivenUp;
     base::Time granted_from_{};
     bool leaving_ = false;
@@ -190,19 +188,17 @@ void Process::on_signal() {
     if (read(signals_.get(), &got, sizeof got) != static_cast<ssize_t>(sizeof got)) return;
     const int number = static_cast<int>(got.ssi_signo);
     const base::Time now = base::Clock::now();
-    if (number == SIGCONT) {
-        continued_at_ = now;
-        return;
-    }
+    if (number == SIGCONT) return requests_.continued(now);
     if (claim_) {
         host_->resign();
         return leave(CoordinatorExit::kGivenUp);
     }
-    const bool again = std::exchange(end_signal_, number) != 0;
-    if (again && now - asked_at_ < (continued_at_ > asked_at_ ? kSameBehindContinue : kSameRequest)) return;
-    asked_at_ = now;
+    const bool by_guard = got.ssi_code == SI_USER && static_cast<pid_t>(got.ssi_pid) == getppid();
+    const auto effect =
+        requests_.heard(number, by_guard ? EndRequests::Sender::guard : EndRequests::Sender::other, now);
+    if (effect == EndRequests::Effect::none) return;
     host_->end_job(exit_status::kSignalBase + number, base::signal_name(number) + " received on " + job_.options.host,
-                   again);
+                   effect == EndRequests::Effect::end_at_once);
 }
 
 void Process::leave(int status) {
@@ -218,8 +214,7 @@ void Process::leave_by(base::Time end) {
         leave_timer_ = loop_.after(kLookAgain, [this, end] { leave_by(end); });
         return;
     }
-    if (claim_ && (status_ == CoordinatorExit::kOver || end_signal_ || host_->coordinator().deposed()))
-        return release_claim();
+    if (claim_ && (status_ == CoordinatorExit::kOver || host_->coordinator().deposed())) return release_claim();
     loop_.stop();
 }
 

@@ -1,5 +1,7 @@
 """Signals of SLURM's: workers get their grace, user signals, and no restart is used."""
 
+import time
+
 import pytest
 
 from processes import until
@@ -44,6 +46,7 @@ while True:
 WAYS = {
     "a step on one node": lambda cluster, *program: cluster.srun("-N1", "dlaunch", "--nproc-per-node=2", *program),
     "a step on two nodes": lambda cluster, *program: cluster.srun("-N2", "dlaunch", *program),
+    "an elastic step on four nodes": lambda cluster, *program: cluster.srun("-N4", "dlaunch", "--nnodes=2:4", *program),
     "a front end in a batch script": lambda cluster, *program: cluster.sbatch(
         f"exec dlaunch --launcher=srun {' '.join(map(str, program))}", "-N2"),
 }
@@ -52,9 +55,10 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_each_signal_reaches_a_worker_once(slurm, seen, script, way):
     """proctrack/linuxproc signals all processes of a step, so dlaunch must not repeat the signal."""
-    cluster = slurm(2)
+    workers = 4 if "four" in way else 2
+    cluster = slurm(workers)
     WAYS[way](cluster, script("count.py", COUNT), seen)
-    came = [seen / f"{rank}.came" for rank in range(2)]
+    came = [seen / f"{rank}.came" for rank in range(workers)]
     until(lambda: all(path.exists() for path in came), 40, "the workers")
     for number in range(1, 5):
         cluster.ask("scancel", "--signal=USR1", "--me")
@@ -62,7 +66,22 @@ def test_each_signal_reaches_a_worker_once(slurm, seen, script, way):
     cluster.ask("scancel", "--me")
     until(lambda: all("SIGTERM" in path.read_text() for path in came), 10, "the end")
     cluster.empty(30)
-    assert [path.read_text().split() for path in came] == 2 * [4 * ["SIGUSR1"] + ["SIGTERM"]]
+    assert [path.read_text().split() for path in came] == workers * [4 * ["SIGUSR1"] + ["SIGTERM"]]
+
+
+def test_the_same_signal_again_within_a_second_kills_no_worker(slurm, seen, shell_worker):
+    """The coordinator of two nodes receives it, too."""
+    cluster = slurm(2)
+    run = cluster.srun("-N2", "dlaunch", shell_worker(
+        "trap 'note $RANK.told; sleep 1.5; note $RANK.saved; exit 0' TERM\nready\nwhile :; do sleep 0.05; done"))
+    run.ready(2, 40)
+    cluster.ask("scancel", "--signal=TERM", "--me")
+    until(lambda: len(list(seen.glob("*.told"))) == 2, 10, "the signal")
+    time.sleep(0.3)  # no copy of the first one, and within the second
+    cluster.ask("scancel", "--signal=TERM", "--me")
+    assert run.wait(30).rc == 143
+    assert len(list(seen.glob("*.saved"))) == 2
+    cluster.empty()
 
 
 def test_an_elastic_job_ends_when_all_its_nodes_are_told(slurm, seen, shell_worker):

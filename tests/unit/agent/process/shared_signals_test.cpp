@@ -46,6 +46,15 @@ TEST(SharedSignals, a_sender_that_comes_too_late_answers_no_later_request) {
     EXPECT_EQ(signals.due(SIGUSR1, kNow + 600ms), kNow + 600ms);
 }
 
+TEST(SharedSignals, a_sender_s_next_signal_answers_the_next_request) {
+    SharedSignals signals;
+    signals.requested(SIGUSR1, kNow);
+    signals.sent_by_agent(SIGUSR1, kNow + 200ms);
+    signals.sent(SIGUSR1, kNow + 600ms);
+    signals.requested(SIGUSR1, kNow + 600ms);
+    EXPECT_FALSE(signals.due(SIGUSR1, kNow + 600ms));
+}
+
 TEST(SharedSignals, one_that_was_sent_long_ago_answers_none) {
     SharedSignals signals;
     signals.sent(SIGUSR1, kNow);
