@@ -165,8 +165,7 @@ int Agent::run() {
     if (is_held_up || !refusal_.empty()) link_.announce_end(status_, refusal_, output_.has_stalled());
     if (is_held_up) {
         // A thread keeps its descriptors until the disk responds, but readers need their end of file now.
-        close(STDOUT_FILENO);
-        close(STDERR_FILENO);
+        for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) close(stream);
         _exit(status_);
     }
     return status_;
@@ -198,6 +197,7 @@ void Agent::on_output_ready(const base::Result<void>& made) {
                        .print = std::bind_front(&Reporter::progress, &reporter_),
                        .end = [this](const JobVerdict& verdict) { on_end(verdict); },
                        .kill = [this](const std::string& reason) { round_->kill(reason); },
+                       .speak = [this](bool on) { reporter_.speak(on); },
                        .explain_stop = [this](StopFor what) { round_->explain_stop(what); },
                        .time_out = [this](const std::string&) { round_->time_out(); }});
 }

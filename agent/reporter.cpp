@@ -25,7 +25,7 @@ void Reporter::progress(const std::string& text, const std::string& cause, const
     for (const auto& remark : last_round_.remarks) print_unless_quiet(remark);
     const std::string line = cause.empty() || is_cause || has_own_line ? text : cause + ": " + text;
     print_unless_quiet(line);
-    if (plan_.verbosity >= 0) latest_ = line;
+    if (speaks_) latest_ = line;
     last_round_ = {};  // a printed failure must not appear as the cause of the job's end
 }
 

@@ -16,14 +16,17 @@ namespace dlaunch::agent {
 class Reporter {
 public:
     /// `plan`, `node` and `output` must outlive the reporter.
-    Reporter(const Plan& plan, const NodeFacts& node, Output& output) : plan_(plan), node_(node), output_(output) {}
+    Reporter(const Plan& plan, const NodeFacts& node, Output& output)
+        : plan_(plan), node_(node), output_(output), speaks_(plan.verbosity >= 0) {}
 
     /// Prints a line on stderr.
     void print(const std::string& text) { output_.print(text); }
     /// Prints a line, unless --quiet.
     void print_unless_quiet(const std::string& text) {
-        if (plan_.verbosity >= 0) print(text);
+        if (speaks_) print(text);
     }
+    /// As Membership::Orders::speak.
+    void speak(bool on) { speaks_ = plan_.verbosity > 0 || (on && !plan_.is_quiet); }
     /// Prints a line about this node, unless --quiet.
     void print_own(const std::string& text) {
         if (!plan_.is_quiet) print(plan_.with_host(text));
@@ -61,6 +64,7 @@ private:
     Output& output_;
     LastRecord last_record_;
     RoundResult last_round_;
+    bool speaks_;
     std::string latest_;     ///< the line printed last
     std::string explained_;  ///< "SIGTERM received"
 };

@@ -267,6 +267,7 @@ void JobMembership::perform(r::Member::Action& action) {
         unclear_ = stop->unclear;
         order([this, round = running_round_, given = *stop] {
             if (!round || running_round_ != round) return;
+            if (is_first_left(given.lost)) speak(true);
             give_reason(given);
             if (given.timed_out && orders_.time_out) return orders_.time_out(given.reason);
             explain(given);
@@ -295,6 +296,17 @@ void JobMembership::perform(r::Member::Action& action) {
     }
 }
 
+void JobMembership::speak(bool on) {
+    if (plan_.has_front_end && orders_.speak) orders_.speak(on);
+}
+
+/// All nodes of lower ranks are lost.
+bool JobMembership::is_first_left(const r::LostRanks& lost) const {
+    std::int32_t below = 0;
+    for (const auto& [first, count] : lost) below += std::clamp(first_rank_ - first, 0, count);
+    return below == first_rank_;
+}
+
 void JobMembership::explain(const r::Member::StopWorkers& stop) const {
     if (!orders_.explain_stop) return;
     if (stop.hung) return orders_.explain_stop(StopFor::hang);
@@ -319,6 +331,7 @@ void JobMembership::set_timer() {
 void JobMembership::start(const r::Assigned& assigned) {
     running_round_ = assigned.stamp.round;
     own_failure_ = unclear_ = false;
+    first_rank_ = assigned.ranks.rank(0);
     printed_reason_.clear();
     reason_timer_ = {};
     Assignment assignment;
@@ -340,7 +353,10 @@ void JobMembership::start(const r::Assigned& assigned) {
     assignment.restart_count = assigned.restart_count;
     assignment.max_restarts = assigned.max_restarts;
     assignment.restart_reason = assigned.restart_reason;
-    order([this, assignment = std::move(assignment)] { orders_.start(assignment); });
+    order([this, assignment = std::move(assignment)] {
+        speak(assignment.group_rank == 0);
+        orders_.start(assignment);
+    });
 }
 
 /// If this node's coordinator has the worker store's port, the coordinator's server is the store.

@@ -85,6 +85,8 @@ private:
     void end(const rendezvous::Member::EndJob& how);
     void order(std::function<void()> call) { loop_.post(std::move(call)); }
     void print(const std::string& text) { orders_.print(text, {}, {}); }
+    void speak(bool on);
+    [[nodiscard]] bool is_first_left(const rendezvous::LostRanks& lost) const;
     void explain(const rendezvous::Member::StopWorkers& stop) const;
     void give_reason(const rendezvous::Member::StopWorkers& stop);
 
@@ -118,6 +120,7 @@ private:
     std::string master_;  ///< the address of --master-addr; empty: the plan has none
     bool acting_ = false;
     bool own_failure_ = false;      ///< in the running round
+    std::int32_t first_rank_ = 0;   ///< of this node, in the running round
     bool unclear_ = false;          ///< of the running round's stop: StopRound::unclear
     std::string own_reason_;        ///< the reason of this node's leave
     std::string own_leave_;         ///< the same with this node's name, for the other nodes; empty: this node stays

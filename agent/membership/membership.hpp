@@ -60,6 +60,8 @@ public:
         std::function<void(const JobVerdict&)> end;  ///< the job is over, and no worker runs here
         /// Kill the running round without a grace time: this node was cut off, and another node may soon run its ranks.
         std::function<void(const std::string& reason)> kill = nullptr;
+        /// Of the nodes of a front end one prints the lines about the job: whether it is this one.
+        std::function<void(bool)> speak = nullptr;
         /// Precedes a stop for a reason of StopFor.
         std::function<void(StopFor)> explain_stop = nullptr;
         /// The job has reached its time limit on another node: workers that still run are causes.

@@ -61,7 +61,7 @@ void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
     if (kind != FrameKind::beat) nodes_[index(host)].sent_at = base::Clock::now();
     switch (kind) {
         case FrameKind::errors:
-            if (host == printing_) note_line(payload);
+            if (host == printing_ || nodes_[index(printing_)].end) note_line(payload);
             [[fallthrough]];
         case FrameKind::data:
         case FrameKind::output:

@@ -197,7 +197,7 @@ void Rounds::start(Time now) {
     if (first_group_size_ == 0) first_group_size_ = static_cast<std::int32_t>(group_size_);
     adoption_.end();
     blame_.begin_round();
-    tell_change(chosen);
+    const std::string change = change_to(chosen);
     lost_hosts_.round_begins();
     missed_nodes_ = false;
     missing_until_ = kNever;
@@ -207,15 +207,16 @@ void Rounds::start(Time now) {
     finished_.clear();
     record();
     assign(chosen);
+    if (!change.empty()) broadcast(Notice{stamp(), change});  // of a front end's nodes the one with rank 0 prints it
 }
 
-/// Users know of the loss; the new world is news.
-void Rounds::tell_change(const std::vector<Node*>& chosen) {
-    if (!lost_hosts_.any()) return;
+/// Users know of the loss; the new world is news. Empty: no node was lost.
+std::string Rounds::change_to(const std::vector<Node*>& chosen) const {
+    if (!lost_hosts_.any()) return {};
     std::vector<std::string> added;
     for (const Node* node : chosen)
         if (!node->survivor) added.push_back(node->record.host);
-    broadcast(Notice{stamp(), going_on_text(chosen.size(), lost_hosts_.names(), added)});
+    return going_on_text(chosen.size(), lost_hosts_.names(), added);
 }
 
 void Rounds::assign(const std::vector<Node*>& chosen) {

@@ -109,7 +109,7 @@ private:
     void gather(Time now);
     void try_start(Time now);
     void start(Time now);
-    void tell_change(const std::vector<Node*>& chosen);
+    [[nodiscard]] std::string change_to(const std::vector<Node*>& chosen) const;
     void assign(const std::vector<Node*>& chosen);
     void time_out(Time now);
     [[nodiscard]] std::vector<Node*> choose();

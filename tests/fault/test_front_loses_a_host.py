@@ -27,13 +27,19 @@ def test_a_lost_host_without_a_spare(start, restarts):
     run.nothing_left()
 
 
-def test_a_lost_host_with_a_spare(start, tmp_path):
-    run = start("--launcher=fork", "--hosts=a,b,c", "--nnodes=2", "sh", "-c", f"echo up $PPID; until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_lost_host_with_a_spare(start, tmp_path, rank):
+    """One node prints the lines about the job, also when the one that has done so is lost."""
+    worker = f"echo up $RANK $PPID; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    run = start("--launcher=fork", "--hosts=a,b,c", "--nnodes=2", "sh", "-c", worker)
     until(lambda: run.out().count("up") == 2, 15, "the workers")
-    os.kill(int(run.out().split()[1]), signal.SIGKILL)  # the agent of a host that is no spare
+    agents = dict(line.split()[1:] for line in run.out().splitlines())
+    os.kill(int(agents[str(rank)]), signal.SIGKILL)
     until(lambda: run.out().count("up") == 4, 15, "the next round")
     (tmp_path / "go").touch()
-    assert run.wait(15).rc == 0
+    result = run.wait(15)
+    assert result.rc == 0
+    assert result.err.count("was lost\n") == 1 and result.err.count("going on with 2 nodes") == 1, result.err
 
 
 @pytest.fixture
