@@ -68,6 +68,7 @@ HARMLESS = {
     ("agent/errors/memory.cpp", "text_of"): "/proc and /sys/fs/cgroup",
     ("agent/group/group_shell.cpp", "text_of"): "/proc",
     ("agent/group/workers.cpp", "waitid"): "WNOHANG",
+    ("agent/group/workers_signals.cpp", "waitid"): "WNOHANG",
     ("agent/group/workers_forked.cpp", "open"): "/dev/null",
     ("agent/membership/job_membership_locate.cpp", "addresses_of"): "in a thread for look-ups",
     ("agent/mpi/pmix_process.cpp", "open"): "/dev/null",
