@@ -61,7 +61,7 @@ void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
     if (kind != FrameKind::beat) nodes_[index(host)].sent_at = base::Clock::now();
     switch (kind) {
         case FrameKind::errors:
-            if (host == printing_ || nodes_[index(printing_)].end) note_line(payload);
+            note_line(payload);
             [[fallthrough]];
         case FrameKind::data:
         case FrameKind::output:
@@ -99,7 +99,8 @@ void FrontShell::note_line(std::string_view bytes) {
     constexpr std::string_view kPrefix = "dlaunch: ";
     if (bytes.ends_with('\n')) bytes.remove_suffix(1);
     const std::string_view line = bytes.substr(bytes.rfind('\n') + 1);
-    if (line.starts_with(kPrefix)) latest_line_ = line.substr(kPrefix.size());
+    const bool is_about_job = line.starts_with(kPrefix) && !line.substr(kPrefix.size()).starts_with("host ");
+    if (is_about_job) latest_line_ = line.substr(kPrefix.size());
 }
 
 /// dlaunch's own lines are among the workers' output.

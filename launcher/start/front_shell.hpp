@@ -148,7 +148,7 @@ private:
     const base::Time began_ = base::Clock::now();
     int ending_signals_ = 0, ended_by_ = 0;
     base::Time asked_at_{};           ///< the first of these signals
-    int printing_ = -1;               ///< the node that prints the messages of all nodes
+    int printing_ = -1;               ///< the node that prints the messages of all nodes until the first round
     std::string latest_line_;         ///< of these, without "dlaunch: "
     base::Time takes_dials_until_{};  ///< no host is given up before
     bool is_over_ = false;
