@@ -26,7 +26,7 @@ public:
         if (speaks_) print(text);
     }
     /// As Membership::Orders::speak.
-    void speak(bool on) { speaks_ = plan_.verbosity > 0 || (on && !plan_.is_quiet); }
+    void speak(bool on) { speaks_ = on && !plan_.is_quiet; }
     /// Prints a line about this node, unless --quiet.
     void print_own(const std::string& text) {
         if (!plan_.is_quiet) print(plan_.with_host(text));

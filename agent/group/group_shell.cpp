@@ -118,7 +118,7 @@ void GroupShell::perform(const GroupCommand& command) {
             stopped_at_ = std::min(stopped_at_, base::Clock::now());
             return kill_workers(command.event);
         case Kind::look_for_orphans: return look_for_orphans();
-        case Kind::end_orphans: return end_orphans();
+        case Kind::end_orphans: return workers_.end_orphans();
         case Kind::signal: return workers_.signal(command.signal);
         case Kind::report_unkillable: return report_unkillable();
         case Kind::cut_drain: return deps_.output.cut_drain();
@@ -319,13 +319,6 @@ void GroupShell::look_for_orphans() {
         });
     }
     feed([this, living = orphans_.size()](base::Time now) { group_.orphans(living, now); });
-}
-
-void GroupShell::end_orphans() {
-    for (const LocalWorkers::Orphan& orphan : orphans_) {
-        if (!orphan.is_told) orphan.signal(SIGTERM);
-        orphan.signal(SIGCONT);
-    }
 }
 
 /// Records the names of left-behind processes, then kills them. Returns the number of those in the workers' groups.

@@ -115,7 +115,6 @@ private:
     void kill_workers(GroupEvent because);
     void report_unkillable();
     void look_for_orphans();
-    void end_orphans();
     [[nodiscard]] std::size_t begin_clearing();
     void sweep();
     void drain();

@@ -61,6 +61,7 @@ void LocalWorkers::begin(const Assignment& assignment) {
     results_due_.reset();
     awaiting_sender_.clear();
     awaits_any_end_ = false;
+    orphans_due_ = {};
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.ranks.workers()));
     for (Worker& worker : workers_) {

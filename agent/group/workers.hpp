@@ -113,6 +113,9 @@ public:
 
         void signal(int number) const { send_signal(pidfd, pid, number); }
     };
+    /// Sends SIGTERM to the orphans that are not told to end. In a job of SLURM later, as the agent may learn after the
+    /// deaths of workers that SLURM has signalled all processes.
+    void end_orphans();
     /// Living processes in the groups of exited workers.
     [[nodiscard]] std::vector<Orphan> orphans() const;
     /// Sends SIGKILL to every living worker's group and to all processes in the workers' cgroups.
@@ -171,6 +174,7 @@ private:
     std::map<int, std::deque<base::Timer>>
         awaiting_sender_;  ///< by awaited signal: one for each request, in their order
     bool awaits_any_end_ = false;
+    base::Timer orphans_due_;
 };
 
 }  // namespace dlaunch::agent

@@ -144,6 +144,19 @@ std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
     return found;
 }
 
+void LocalWorkers::end_orphans() {
+    const auto end = [this] {
+        for (const Orphan& orphan : orphans()) {
+            if (!orphan.is_told) orphan.signal(SIGTERM);
+            orphan.signal(SIGCONT);
+        }
+    };
+    if (deps_.plan.host.is_set("SLURM_JOB_ID"))
+        orphans_due_ = deps_.loop.after(SharedSignals::kSenderMayTake, end);
+    else
+        end();
+}
+
 void LocalWorkers::kill() {
     awaits_any_end_ = false;
     stop(SIGKILL);

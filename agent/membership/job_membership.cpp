@@ -288,7 +288,10 @@ void JobMembership::perform(r::Member::Action& action) {
         const bool is_told = line->cause == printed_reason_ && !own_failure_;
         if (!line->cause.empty()) reason_timer_ = {};
         order([this, text = line->about_node ? plan_.with_host(line->text) : line->text,
-               cause = is_told ? "" : line->cause, message = line->message] { orders_.print(text, cause, message); });
+               is_about_job = !line->about_node, cause = is_told ? "" : line->cause, message = line->message] {
+            if (is_about_job) speak(true);
+            orders_.print(text, cause, message);
+        });
     } else if (auto* named = std::get_if<r::Member::NameStandbys>(&action)) {
         name_standbys(*named);
     } else if (auto* how = std::get_if<r::Member::EndJob>(&action)) {

@@ -74,7 +74,6 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.master_addr = rendezvous.master_addr;
     options.master_port = rendezvous.master_port;
     options.relays_store = rendezvous.relays_store();
-    options.one_console = plan.has_front_end;
     return options;
 }
 

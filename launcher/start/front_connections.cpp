@@ -60,9 +60,7 @@ void FrontShell::take_connection(int host, std::unique_ptr<FrameSocket> socket) 
 void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
     if (kind != FrameKind::beat) nodes_[index(host)].sent_at = base::Clock::now();
     switch (kind) {
-        case FrameKind::errors:
-            note_line(payload);
-            [[fallthrough]];
+        case FrameKind::errors: note_line(payload); [[fallthrough]];
         case FrameKind::data:
         case FrameKind::output:
             if (has_view_ && kind == FrameKind::output) note_relayed(host, payload);

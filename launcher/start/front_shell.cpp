@@ -248,6 +248,7 @@ base::Result<void> FrontShell::host_coordinator() {
     rendezvous::CoordinatorJob job{agent::coordinator_options(plan_.job, base::host_name(), 0), std::nullopt,
                                    plan_.job.rendezvous.token};
     // Agents that have connected join now; the last call for later ones is over.
+    job.options.one_console = true;
     job.options.last_call = std::min(job.options.last_call, kLastCall);
     awaits_hosts_ = plan_.discovery_script.empty();  // a discovery script may name further hosts
     if (awaits_hosts_) job.options.more_hosts = rendezvous::MoreHosts::awaited;

@@ -67,7 +67,7 @@ void Coordinator::no_more_hosts(Time now) {
 }
 
 void Coordinator::warn(const std::string& text) {
-    if (!deposed_) outbox_.broadcast(roster_, Notice{rounds_.stamp(), text});
+    if (!deposed_) rounds_.tell(Notice{rounds_.stamp(), text});
 }
 
 // --- messages -------------------------------------------------------------------------------------------------------
@@ -189,8 +189,7 @@ void Coordinator::report_differences(const Node& node, const Join& join) {
     if (join.stamp.incarnation > 1) return;  // reported before
     if (new_program && rounds_.number() >= 0 && phase() != Phase::adopting && options_.job_id == kUnnamedJob &&
         join.record.blocks.front().role == options_.role && join.record.program != options_.program)
-        outbox_.broadcast(
-            roster_, Notice{rounds_.stamp(),
+        rounds_.tell(Notice{rounds_.stamp(),
                             fmt::format("{} joins with program {}, but the job runs {}; give each job its own "
                                         "port and --rdzv-id",
                                         node.record.host, Programs::shown(join.record.program), options_.program)});

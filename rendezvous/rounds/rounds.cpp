@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "rendezvous/base/exit_status.hpp"
@@ -207,7 +208,7 @@ void Rounds::start(Time now) {
     finished_.clear();
     record();
     assign(chosen);
-    if (!change.empty()) broadcast(Notice{stamp(), change});  // of a front end's nodes the one with rank 0 prints it
+    if (!change.empty()) tell(Notice{stamp(), change});
 }
 
 /// Users know of the loss; the new world is news. Empty: no node was lost.
@@ -219,6 +220,17 @@ std::string Rounds::change_to(const std::vector<Node*>& chosen) const {
     return going_on_text(chosen.size(), lost_hosts_.names(), added);
 }
 
+void Rounds::tell(const Notice& notice) {
+    if (!options_.one_console) return broadcast(notice);
+    const auto place = [](const Node& node) {
+        return std::tuple(!node.last_rank, node.last_rank.value_or(0), node.arrival);
+    };
+    const Node* first = nullptr;
+    for (const auto& [id, node] : roster_.all())
+        if (node.connection && (!first || place(node) < place(*first))) first = &node;
+    if (first) send(*first, notice);
+}
+
 void Rounds::assign(const std::vector<Node*>& chosen) {
     Assigned common;
     common.stamp = stamp();
@@ -228,7 +240,7 @@ void Rounds::assign(const std::vector<Node*>& chosen) {
     common.progress = progress(cooldowns_.worst(now_, kToldHosts));
     Assignments assignments = assign_ranks(chosen, common, job_);
     for (auto& [id, node] : roster_.all()) node.survivor = false;
-    if (!assignments.warning.empty()) broadcast(Notice{stamp(), assignments.warning});
+    if (!assignments.warning.empty()) tell(Notice{stamp(), assignments.warning});
     for (std::size_t at = 0; at < chosen.size(); ++at) {
         Node& node = *chosen[at];
         roster_.set_state(node, MemberState::running);
@@ -252,7 +264,7 @@ void Rounds::tick(Time now) {
     try_start(now);
     if (phase_ != Phase::gathering || !gathering_.progress_is_due(now)) return;
     const bool for_nodes = nodes(now).ready < static_cast<std::size_t>(job_.min_nodes);  // else for a pause to end
-    if (for_nodes || now >= earliest_start()) broadcast(Notice{stamp(), waiting() + patience(now)});
+    if (for_nodes || now >= earliest_start()) tell(Notice{stamp(), waiting() + patience(now)});
 }
 
 Time Rounds::deadline() const {

@@ -83,6 +83,8 @@ public:
     [[nodiscard]] Snapshot snapshot() const;
     /// The snapshot that is recorded now.
     [[nodiscard]] Snapshot take_record();
+    /// Sends a line about the job to all nodes; where these have one console, to the first that is left.
+    void tell(const Notice& notice);
     [[nodiscard]] Stamp stamp() const { return {options_.epoch, number(), options_.incarnation}; }
     /// Whether the round that a joining node runs may continue under this coordinator.
     [[nodiscard]] bool may_be_adopted(const Join& join) const;

@@ -149,7 +149,7 @@ void Rounds::judge_failure(Time now) {
         return finish(now, failure_status(cause.status), cause.record.empty() ? cause.summary : std::string(), true);
     restart_reason_ = cause.summary;
     record();
-    broadcast(Notice{stamp(), restarts_.line(decision), false, cause.summary, cause.message});
+    tell(Notice{stamp(), restarts_.line(decision), false, cause.summary, cause.message});
     next_round(now, decision.pause);
 }
 
@@ -164,7 +164,7 @@ void Rounds::judge_loss(Time now) {
     const std::string pause = pause_text(decision.pause);
     record();
     if (!blame_.causes().empty() || !pause.empty())
-        broadcast(Notice{stamp(), fmt::format("restarting all workers{}, as {} was lost", pause, host)});
+        tell(Notice{stamp(), fmt::format("restarting all workers{}, as {} was lost", pause, host)});
     next_round(now, decision.pause);
 }
 

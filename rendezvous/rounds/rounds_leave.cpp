@@ -32,7 +32,7 @@ void Rounds::leaves(Time now, Node& node, const Leave& leave) {
     if (leave.workers_too && phase_ == Phase::stopping && blame_.excuse_same_moment(now)) {
         restart_reason_ = fmt::format("{} on {}", leave.reason, node.record.host);
         record();
-        broadcast(Notice{stamp(), restart_reason_ + ": failures just before it are not counted"});
+        tell(Notice{stamp(), restart_reason_ + ": failures just before it are not counted"});
     }
     const bool failed_first = failure_ends_job();
     roster_.set_leaving(node, leave);

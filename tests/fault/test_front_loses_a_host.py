@@ -42,6 +42,24 @@ def test_a_lost_host_with_a_spare(start, tmp_path, rank):
     assert result.err.count("was lost\n") == 1 and result.err.count("going on with 2 nodes") == 1, result.err
 
 
+def test_a_host_that_is_lost_while_a_failure_stops_the_others(start, tmp_path):
+    """The first host prints the lines about the job; another one prints that of the failure."""
+    worker = (f"echo up $RANK $PPID $$; trap 'sleep 1; exit 1' TERM; "
+              f"until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    run = start("--launcher=fork", "--hosts=a,b,c", "--nnodes=1:3", "--max-restarts=3", "sh", "-c", worker)
+    until(lambda: run.out().count("up") == 3, 15, "the workers")
+    pids = {line.split()[1]: line.split()[2:] for line in run.out().splitlines()}
+    os.kill(int(pids["1"][1]), signal.SIGKILL)
+    until(lambda: not alive(int(pids["1"][1])), 5, "the failure")
+    os.kill(int(pids["0"][0]), signal.SIGKILL)
+    until(lambda: run.out().count("up") == 5, 15, "the next round")
+    (tmp_path / "go").touch()
+    result = run.wait(15)
+    assert result.rc == 0
+    assert result.err.count("going on with 2 nodes, without a") == 1, result.err
+    assert result.err.count("was killed by SIGKILL after") == 1, result.err
+
+
 @pytest.fixture
 def lost_before_the_spare_joins(start, fake_ssh, shell_worker):
     """A job on na and nb has lost nb, and its other workers are stopped, while the login on nc lasts."""

@@ -41,6 +41,21 @@ TEST(CoordinatorLosses, all_are_told_with_which_nodes_the_job_goes_on) {
     EXPECT_EQ(job.notices(0).back(), "going on with 1 node, without node2");
 }
 
+TEST(CoordinatorLosses, of_nodes_with_one_console_the_first_that_is_left_is_told) {
+    auto options = Job::options(1, 3, 0);
+    options.one_console = true;
+    Job job(options);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.dies(0);
+    job.over(1), job.over(2);
+    EXPECT_EQ(job.notices(1).back(), "going on with 2 nodes, without node0");
+    EXPECT_TRUE(job.notices(2).empty());
+    job.dies(2);
+    job.over(1);
+    job.pass(1s, {1});
+    EXPECT_EQ(job.notices(1).back(), "going on with 1 node, without node2");
+}
+
 TEST(CoordinatorLosses, quick_losses_pause) {
     auto options = Job::options(1, 3, 0);
     options.restarts.first = options.restarts.most = 1s;
