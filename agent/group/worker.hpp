@@ -28,8 +28,8 @@ struct Worker {
     bool has_terminal = false;
     bool writes_to_terminal = false;      ///< its stderr passes no pipe of ours
     bool asked_to_stop = false;           ///< by the agent: the exit is collateral
-    std::chrono::milliseconds told_at{};  ///< the last of them, since boot
     std::uint64_t told = 0;               ///< the signals that its process group has received, as SigCgt in proc(5)
+    std::chrono::milliseconds told_at{};  ///< the last of them, since boot
     bool hung = false;                    ///< the agent killed the worker because its file timer expired
     std::string hung_in;                  ///< the scope of that timer
     std::optional<Verdict> verdict;       ///< of a service: the worker counts as failed for this reason
