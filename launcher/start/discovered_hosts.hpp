@@ -14,7 +14,9 @@ namespace dlaunch::launcher {
 /// failed, or whose agent was lost, is started again after a pause that doubles. No I/O, no clock.
 class DiscoveredHosts {
 public:
-    static constexpr std::chrono::milliseconds kFirstPause{1'000}, kMostPause{60'000};
+    /// The script runs every second: the ends of the first pauses are not at the time of a run, so that the tries
+    /// follow after one run, two, three, six, ...
+    static constexpr std::chrono::milliseconds kFirstPause{700}, kMostPause{60'000};
 
     struct Change {
         enum class Kind : unsigned char {

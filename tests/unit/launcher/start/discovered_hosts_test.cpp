@@ -31,11 +31,11 @@ TEST(DiscoveredHosts, a_failing_host_is_started_again_after_pauses_that_double) 
     DiscoveredHosts hosts;
     static_cast<void>(hosts.listed({a}, t0));
     hosts.ended(0, t0);
-    EXPECT_EQ(hosts.listed({a}, t0 + 999ms), Changes{});
-    EXPECT_EQ(hosts.listed({a}, t0 + 1s), (Changes{{Kind::again, 0}}));
+    EXPECT_EQ(hosts.listed({a}, t0 + 699ms), Changes{});
+    EXPECT_EQ(hosts.listed({a}, t0 + 700ms), (Changes{{Kind::again, 0}}));
     hosts.ended(0, t0 + 1s);
-    EXPECT_EQ(hosts.listed({a}, t0 + 2999ms), Changes{});
-    EXPECT_EQ(hosts.listed({a}, t0 + 3s), (Changes{{Kind::again, 0}}));
+    EXPECT_EQ(hosts.listed({a}, t0 + 2399ms), Changes{});
+    EXPECT_EQ(hosts.listed({a}, t0 + 2400ms), (Changes{{Kind::again, 0}}));
 }
 
 TEST(DiscoveredHosts, pauses_have_an_upper_bound) {
