@@ -267,7 +267,7 @@ void JobMembership::perform(r::Member::Action& action) {
         unclear_ = stop->unclear;
         order([this, round = running_round_, given = *stop] {
             if (!round || running_round_ != round) return;
-            if (is_first_left(given.lost)) speak(true);
+            if (!given.for_failure && is_first_left(given.lost)) speak(true);
             give_reason(given);
             if (given.timed_out && orders_.time_out) return orders_.time_out(given.reason);
             explain(given);
@@ -303,7 +303,7 @@ void JobMembership::speak(bool on) {
     if (plan_.has_front_end && orders_.speak) orders_.speak(on);
 }
 
-/// All nodes of lower ranks are lost.
+/// All nodes of lower ranks are lost. Not for a failure: then only its rank is lost.
 bool JobMembership::is_first_left(const r::LostRanks& lost) const {
     std::int32_t below = 0;
     for (const auto& [first, count] : lost) below += std::clamp(first_rank_ - first, 0, count);

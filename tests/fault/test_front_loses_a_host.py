@@ -60,6 +60,21 @@ def test_a_host_that_is_lost_while_a_failure_stops_the_others(start, tmp_path):
     assert result.err.count("was killed by SIGKILL after") == 1, result.err
 
 
+def test_the_failure_of_rank_0_is_printed_once(start, tmp_path):
+    """Another host, which takes long to stop, does not take the host of rank 0 for lost."""
+    worker = (f"echo up $RANK $$; trap 'sleep 1; exit 1' TERM; "
+              f"until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    run = start("--launcher=fork", "--hosts=a,b", "--max-restarts=1", "sh", "-c", worker)
+    until(lambda: run.out().count("up") == 2, 15, "the workers")
+    pids = dict(line.split()[1:] for line in run.out().splitlines())
+    os.kill(int(pids["0"]), signal.SIGKILL)
+    until(lambda: run.out().count("up") == 4, 15, "the next round")
+    (tmp_path / "go").touch()
+    result = run.wait(15)
+    assert result.rc == 0
+    assert result.err.count("was killed by SIGKILL after") == 1, result.err
+
+
 @pytest.fixture
 def lost_before_the_spare_joins(start, fake_ssh, shell_worker):
     """A job on na and nb has lost nb, and its other workers are stopped, while the login on nc lasts."""
