@@ -171,8 +171,7 @@ private:
     std::optional<base::Time> results_due_;
     LogSource template_source_;
     SharedSignals shared_;
-    std::map<int, std::deque<base::Timer>>
-        awaiting_sender_;  ///< by awaited signal: one for each request, in their order
+    std::map<int, std::deque<base::Timer>> awaiting_sender_;  ///< by awaited signal: the requests in their order
     bool awaits_any_end_ = false;
     base::Timer orphans_due_;
 };
